@@ -15,6 +15,7 @@ from asgi import ask, asked, refused
 from mercer.lab import make_app
 from mercer.lab.app import ANSWERS, LabService
 from mercer.lab.fields import Fields
+from mercer.operators.factor import NotPositiveDefinite
 
 POSTS = ("sample", "csv", "fit", "online", "clusters", "cells", "game")
 
@@ -213,6 +214,50 @@ def test_what_fails_unexpectedly_is_a_500_without_details(right, monkeypatch, ca
     monkeypatch.setitem(ANSWERS, "game", broken)
     status, body = ask(make_app(), "/api/game", right["game"])
     assert status == 500 and "secret" not in json.dumps(body) and "secret" in caplog.text
+
+
+def test_what_fails_outside_of_all_handlers_has_the_headers_too(monkeypatch):
+    async def broken(self, request):
+        raise RuntimeError("a defect")
+
+    monkeypatch.setattr(LabService, "page", broken)
+    sent = []
+
+    async def watched(scope, receive, send):
+        async def kept(message):
+            sent.append(message)
+            await send(message)
+
+        await make_app()(scope, receive, kept)
+
+    with pytest.raises(RuntimeError, match="a defect"):
+        asyncio.run(asked(watched, "GET", "/"))
+    headers = dict(sent[0]["headers"])
+    assert sent[0]["status"] == 500 and headers[b"x-content-type-options"] == b"nosniff"
+
+
+def test_numbers_beyond_all_bounds_are_null(right, monkeypatch):
+    found = {"f": float("inf"), "list": [1.0, float("nan")]}
+    monkeypatch.setitem(ANSWERS, "game", lambda _: dict(found))
+    status, body = ask(make_app(), "/api/game", right["game"])
+    assert status == 200 and body == {"f": None, "list": [1.0, None], "warnings": []}
+
+
+@pytest.mark.parametrize("error", [NotPositiveDefinite("this matrix"), OverflowError("too large")])
+def test_arithmetic_that_fails_is_refused(right, monkeypatch, error):
+    def fails(fields):
+        raise error
+
+    monkeypatch.setitem(ANSWERS, "game", fails)
+    assert ask(make_app(), "/api/game", right["game"])[0] == 422
+
+
+def test_points_at_the_bounds_can_be_learned(lab, right):
+    """The window of a file's points is one that a fit takes."""
+    text = "x,y\n-1000000,1\n0,2\n1000000,3\n"
+    found = lab("/api/csv", {"text": text, "name": "far.csv"})[1]
+    body = {k: found[k] for k in ("task", "X", "y", "window")} | {"loss": {"kind": "squared"}, "lam": 0.1}
+    assert lab("/api/fit", body)[0] == 200
 
 
 def test_too_many_requests_are_told_to_come_back(right):

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.cluster import KMeans
 
 from asgi import refused
 from mercer.voronoi import hexagon_bound, lloyd
@@ -45,6 +46,37 @@ def test_kernel_k_means_lowers_the_energy_in_feature_space(lab, plane):
     assert all(frame["centres"] is None for frame in frames)
     energies = [frame["energy"] for frame in frames]
     assert energies == sorted(energies, reverse=True)
+
+
+def test_two_circles_come_apart_by_the_normalised_cut(lab):
+    """As docs/lab.md says: k = 2, σ = 0.1, little noise; the cut is small, by NumPy."""
+    for seed in range(3):
+        found = lab("/api/sample", {"kind": "circles", "n": 100, "noise": 0.02, "seed": seed})[1]
+        X, y = np.array(found["X"]), np.array(found["y"])
+        kernel = {"kind": "gaussian", "sigma": 0.1}
+        body = asked(X, 2, kernel=kernel, normalized=True, starts=5)
+        frames = lab("/api/clusters", body)[1]["iterations"]
+        labels = np.array(frames[-1]["labels"])
+        assert (labels == y).all() or (labels != y).all()
+        K = np.exp(-((X[:, None] - X) ** 2).sum(axis=2) / (2 * 0.1**2))
+        cut = sum(K[labels == j][:, labels != j].sum() / K[labels == j].sum() for j in range(2))
+        assert frames[-1]["cut"] == pytest.approx(cut, rel=1e-6)
+
+
+def test_of_several_starts_the_best_is_shown(lab, plane):
+    X = plane[0]
+    ends = [
+        lab("/api/clusters", asked(X, 5, starts=starts, init="random", seed=3))[1]["iterations"][-1]["energy"]
+        for starts in (1, 20)
+    ]
+    assert ends[1] <= ends[0]
+    best = KMeans(5, n_init=50, random_state=0).fit(X).inertia_
+    assert ends[1] == pytest.approx(best, rel=0.02)
+
+
+def test_the_normalised_cut_needs_weights(lab, plane):
+    body = asked(plane[0], 2, kernel={"kind": "linear"}, normalized=True)
+    refused(lab("/api/clusters", body), "kernel", "must not be negative")
 
 
 def test_cells_are_those_of_lloyd(lab):

@@ -89,7 +89,26 @@ def test_rectangles_intervals_and_conics(lab):
     assert len(lab("/api/game", unions)[1]["hypothesis"]["regions"]) == 2
     conics = HALF | {"class": {"kind": "polynomials"}, "move": "label", "points": TRIANGLE, "labels": "-++"}
     state = lab("/api/game", conics)[1]
-    assert state["hypothesis"]["kind"] == "conic" and set(state["hypothesis"]["grid"]["values"]) <= {0, 1}
+    assert state["hypothesis"]["kind"] == "conic"
+    grid, (x_low, x_high, y_low, y_high) = state["hypothesis"]["grid"], state["window"]
+    x, y = np.linspace(x_low, x_high, grid["nx"]), np.linspace(y_low, y_high, grid["ny"])[:, None]
+    a, b, c, d, e, f = state["hypothesis"]["numbers"]  # of x², xy, y², x, y, 1
+    q = (a * x * x + b * x * y + c * y * y + d * x + e * y + f).ravel()
+    values = np.array(grid["values"])
+    np.testing.assert_allclose(values, q / np.abs(state["hypothesis"]["numbers"]).max(), atol=1e-5)
+
+
+def test_verdicts_are_said_to_a_person(lab):
+    lost = play(lab, move="label", points=TRIANGLE, labels="-++")
+    assert lost["verdict"].endswith("labels the points -++: the machine wins.")
+    square = {"count": 4, "points": [[0, 0], [1, 1], [1, 0], [0, 1]], "labels": "++--"}
+    won = play(lab, move="label", **square)
+    assert won["verdict"] == "None of the half-planes labels these points ++--: you win."
+    given_up = play(lab, side="place", move="surrender", points=TRIANGLE, labels="+--")
+    assert given_up["verdict"].startswith("The machine wins, though ")
+    for state in (lost, won, given_up):
+        said = state["verdict"] + state["why"]
+        assert not any(word in said for word in ("HalfSpaces", "placer", "adversary", "e_1"))
 
 
 @pytest.mark.parametrize(
@@ -117,6 +136,8 @@ def test_rectangles_intervals_and_conics(lab):
         {"count": 11, "move": "start"},
         {"class": {"kind": "everything"}, "move": "start"},
         {"score": {"you": -1}, "move": "start"},
+        {"move": "label", "points": [[0, 0], [1, 1], [2, 2]], "labels": "++-", "met": ["+-+"]},
+        {"count": 4, "move": "surrender", "points": [[0, 0], [1, 1], [1, 0], [0, 1]], "labels": "++--"},
     ],
 )
 def test_wrong_moves(lab, more):

@@ -92,3 +92,14 @@ def test_trees_are_bounded():
     with pytest.raises(Refusal, match="20 parts at most"):
         kernel_of({"kind": "sum", "parts": [L] * 20})
     kernel_of({"kind": "sum", "parts": [L] * 19})
+
+
+def test_a_negative_multiple_finds_its_parameters_once():
+    """−2·(−1)·k is a kernel, whose σ comes from all points and not from those it is asked at."""
+    X = POINTS
+    inner = {"kind": "gaussian", "sigma": "auto"}
+    twice = {"kind": "scale", "factor": -2, "of": {"kind": "scale", "factor": -1, "of": inner}}
+    kernel = admitted(kernel_of(twice), X)
+    sigma = kernels.Gaussian().resolve(X).sigma
+    expected = 2 * np.exp(-((X[:3, None] - X[5:9]) ** 2).sum(axis=2) / (2 * sigma**2))
+    np.testing.assert_allclose(kernel(X[:3], X[5:9]), expected)

@@ -7,6 +7,7 @@ import warnings
 
 import pytest
 
+from mercer._threads import Stopped, stopping_point
 from mercer.lab.lane import Abandoned, Lane
 
 
@@ -84,3 +85,32 @@ def test_who_gives_up_waiting_does_not_let_two_run_at_once():
 
     asyncio.run(several())
     assert order == ["slow", "next"]
+
+
+def test_work_that_nobody_waits_for_ends_where_the_library_looks():
+    ended = []
+
+    def long():
+        try:
+            for _ in range(2000):
+                stopping_point()
+                time.sleep(0.005)
+        except Stopped:
+            ended.append("stopped")
+            raise
+
+    async def leaves_later():
+        return time.monotonic() > start + 0.1
+
+    async def several():
+        lane = Lane()
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.05):
+                await lane.run(long)
+        with pytest.raises(Abandoned):
+            await lane.run(long, leaves_later)
+        return await lane.run(lambda: 2)
+
+    start = time.monotonic()
+    assert asyncio.run(several()) == (2, []) and ended == ["stopped"] * 2
+    assert time.monotonic() - start < 5

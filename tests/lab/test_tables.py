@@ -21,6 +21,7 @@ def test_what_the_model_is(apps, models):
         columns = {c["name"]: c for c in found["columns"]}
         assert columns["size"]["kind"] == "number" and sorted(columns["city"]["levels"]) == ["Bonn", "Ulm"]
         assert columns["size"]["low"] <= columns["size"]["typical"] <= columns["size"]["high"]
+        assert found["coverage"] == 0.9
         assert found["summary"] == model.summary() and found["importance"][0]["column"] == "size"
         assert ask(app, "/api/options")[1]["model"] == {"target": model.target, "task": model.task}
     assert ask(apps[1], "/api/model")[1]["classes"] == ["cheap", "dear"]
@@ -68,6 +69,7 @@ def test_the_report(apps):
         ({"row": ROW, "column": "colour"}, "column"),
         ({"row": ROW, "column": 3}, "column"),
         ({"rows": [ROW]}, "rows"),
+        ({"row": ROW | {"colour": "red"}}, "row"),
     ],
 )
 def test_wrong_requests(apps, body, field):
@@ -83,3 +85,8 @@ def test_without_a_model(lab):
 def test_only_models_of_tables():
     with pytest.raises(TypeError, match="takes a Model"):
         make_app("houses.mercer")
+
+
+def test_a_number_beyond_all_is_refused(apps):
+    body = b'{"row": {"size": 1e999, "city": "Bonn", "day": "2024-03-01"}}'
+    refused(ask(apps[0], "/api/predict", body), "row", "not as large")

@@ -118,6 +118,9 @@ class Protocol(H11Protocol):
                 (b"content-type", b"application/json"),
                 (b"content-length", str(len(body)).encode("ascii")),
                 (b"connection", b"close"),
+                (b"x-content-type-options", b"nosniff"),
+                (b"cache-control", b"no-store"),
+                (b"content-security-policy", b"default-src 'none'"),
             ]
             for event in (
                 h11.Response(status_code=400, headers=headers, reason=b"Bad Request"),

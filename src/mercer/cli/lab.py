@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import webbrowser
 from pathlib import Path
 from typing import Annotated
@@ -41,7 +42,8 @@ def lab(
         else:
             note(f"the lab is at {url}; Ctrl-C stops it")
         if browser:
-            webbrowser.open(url)
+            # Some browsers stay in the foreground until they are closed; the page waits for us meanwhile.
+            threading.Thread(target=webbrowser.open, args=(url,), daemon=True).start()
 
     try:
         run(model, host=host, port=port, log=not quiet, ready=ready)

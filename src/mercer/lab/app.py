@@ -10,14 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from starlette.applications import Starlette
-from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import FileResponse, Response
 from starlette.routing import Route
 
 from mercer._http.body import Room, read_body, require_json
 from mercer._http.errors import handlers
-from mercer._http.refusal import Refusal, as_json
+from mercer._http.refusal import Refusal, as_json, plain
 from mercer.lab.clusters import cells, clusters
 from mercer.lab.csv import csv
 from mercer.lab.fields import Fields
@@ -94,13 +93,20 @@ def make_app(
         Route("/api/predict", service.predict, methods=["POST"]),
         *(Route(f"/api/{name}", service.asked(name), methods=["POST"]) for name in ANSWERS),
     ]
-    app = Starlette(
-        routes=routes,
-        middleware=[Middleware(Guard, hosts=hosts)],
-        exception_handlers=handlers(_ADDRESSES),
-    )
+    app = _Guarded(hosts, routes=routes, exception_handlers=handlers(_ADDRESSES))
     app.router.redirect_slashes = False
     return app
+
+
+class _Guarded(Starlette):
+    """An application with the guard around all of it: around what answers when something fails, too."""
+
+    def __init__(self, hosts: tuple[str, ...], **options: Any):
+        self.hosts = hosts
+        super().__init__(**options)
+
+    def build_middleware_stack(self) -> Any:
+        return Guard(super().build_middleware_stack(), self.hosts)
 
 
 class LabService:
@@ -163,7 +169,13 @@ class LabService:
         with self.room.place() as grow:
             require_json(request)
             body = await read_body(request, grow, most, self.timeout, "take fewer points")
-            return as_json(await self._computed(lambda: answer(_fields(body)), request))
+            found = await self._computed(lambda: answer(_fields(body)), request)
+            try:
+                return as_json(found)
+            except (
+                ValueError
+            ):  # a number beyond all bounds, which is rare: looking for it takes longer than JSON
+                return as_json(plain(found))
 
     async def _computed(self, work: Callable[[], Any], request: Request) -> Any:
         """What `work` gives, with the warnings of the library if it is an object."""
@@ -176,9 +188,11 @@ class LabService:
             ) from None
         except Abandoned:
             return {}
+        except asyncio.CancelledError:  # the server stops, and has waited long enough
+            raise Refusal(503, "the lab is being stopped", retry_after=1) from None
         except Refusal:
             raise
-        except (ValueError, FloatingPointError) as error:  # what the library refuses, in its own words
+        except (ValueError, ArithmeticError) as error:  # what the library refuses, in its own words
             raise Refusal(422, str(error)[:1000]) from None
         except Exception:
             _log.exception("a request failed")

@@ -16,26 +16,41 @@ from mercer.voronoi import hexagon_bound, lloyd
 
 # Iterations of k-means that are shown; on a plane few starts need as many.
 _MOST = 60
+_STARTS = 50
 _PIXELS = 64
 
 
 def clusters(fields: Fields) -> dict[str, Any]:
     """The answer to a request of /api/clusters: every iteration, from the start to the end."""
-    fields.only("X", "k", "kernel", "init", "seed", "window", "resolution")
+    fields.only("X", "k", "kernel", "init", "starts", "normalized", "seed", "window", "resolution")
     X, view = fields.points(2), PageView(fields)
     k = fields.count("k", 1, min(LIMITS["clusters"], len(X)))
     init = fields.word("init", ("k-means++", "random"), "k-means++")
     asked = fields.get("kernel")
     kernel = Linear() if asked is None else admitted(kernel_of(asked), X)
+    starts = fields.count("starts", 1, _STARTS, 1)
+    cut = fields.flag("normalized") and asked is not None
     seed = fields.count("seed", 0, 2**31 - 1, 0)
+
+    def run(start: Any, tries: int, iterations: int) -> KernelKMeans:
+        options = {"n_init": tries, "max_iter": iterations, "tol": 0.0, "random_state": seed}
+        try:
+            return KernelKMeans(kernel, k, init=start, normalized=cut, **options).fit(X)
+        except ValueError:
+            if not cut:
+                raise
+            problem = (
+                "the normalised cut takes the values of the kernel for weights, which must not be negative"
+            )
+            raise fields.wrong("kernel", f"{problem}: take a Gaussian, for example") from None
 
     def after(start: Any) -> KernelKMeans:
         """One iteration: the means of some labels, and which of them is nearest to each point."""
-        machine = KernelKMeans(kernel, k, init=start, n_init=1, max_iter=0, tol=0.0, random_state=seed)
-        return machine.fit(X)
+        return run(start, 1, 0)
 
-    # The library keeps energies of a run, not its labels, so each iteration is asked for by itself.
-    now, plane = after(init), view.plane
+    # The library keeps energies of a run, not its labels, so each iteration is asked for by itself. Of
+    # several starts the one that ends lowest is shown, from the labels that it began with.
+    now, plane = after(init if starts == 1 else run(init, starts, _MOST).start_), view.plane
     frames, converged = [_frame(now, plane)], False
     while not converged and len(frames) < _MOST:
         following = after(now.labels_)
@@ -52,6 +67,7 @@ def _frame(machine: KernelKMeans, plane: np.ndarray) -> dict[str, Any]:
     return {
         "labels": machine.labels_.tolist(),
         "energy": float(machine.inertia_),
+        "cut": plain(getattr(machine, "normalized_cut_", None)),  # of the graph, where that is minimised
         "centres": plain(centres),
         "cells": machine.predict(plane).tolist(),
     }

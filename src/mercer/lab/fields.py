@@ -26,6 +26,7 @@ LIMITS = {
 }
 # Coordinates beyond this are no points of a plane that anybody draws; their squares would lose all digits.
 LARGEST = 1e6
+LONGEST_LABEL = 60
 
 
 def wrong(field: str, problem: str) -> Refusal:
@@ -150,8 +151,7 @@ class Fields:
         """y of labels: words or whole numbers, of two classes at least."""
         given, most = self.list_of("y", n), LIMITS["classes"]
         for i, label in enumerate(given):
-            short = type(label) is str and 0 < len(label) <= 60
-            if not short and not (type(label) is int and abs(label) < 2**53):
+            if not is_label(label) and not (type(label) is int and abs(label) < 2**53):
                 raise self.wrong(f"y[{i}]", f"a label is a short word or a whole number, not {shown(label)}")
         if len({type(label) for label in given}) > 1:
             raise self.wrong("y", "labels must be all words or all numbers")
@@ -162,6 +162,11 @@ class Fields:
                 "y", f"there {'is one class' if classes == 1 else f'are {classes:,} classes'}; {few}"
             )
         return np.array(given)
+
+
+def is_label(word: Any) -> bool:
+    """Can this word be shown as a label? It is short, and has no control characters."""
+    return isinstance(word, str) and 0 < len(word) <= LONGEST_LABEL and word.isprintable()
 
 
 def rows_of(field: str, given: list[Any], widths: tuple[int, ...]) -> np.ndarray:

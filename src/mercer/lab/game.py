@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from mercer._http.refusal import Refusal, plain
-from mercer.lab.fields import LIMITS, Fields, rows_of
+from mercer.lab.fields import LIMITS, Fields, drawn, rows_of
 from mercer.theory.learnability import (
     Box,
     Game,
@@ -38,43 +39,68 @@ class Played:
     H: HypothesisClass
     dimension: int
     controls: str
+    why: str  # why its VC dimension is what it is, in the plane or on the line where it is played
     numbers: Callable[[list[float]], list[float]]  # from what is drawn to what `from_numbers` takes
 
 
-def _line(drawn: list[float]) -> list[float]:
+def _line(given: list[float]) -> list[float]:
     """w₁, w₂, b of the half-plane to the left of the way from one point to another."""
-    x, y, u, v = _exactly(drawn, 4, "a line by two points, x₁ y₁ x₂ y₂")
+    x, y, u, v = _exactly(given, 4, "a line by two points, x₁ y₁ x₂ y₂")
     w = y - v, u - x
     if w == (0, 0):
         raise WrongMove("a line needs two different points")
     return [*w, -(w[0] * x + w[1] * y)]
 
 
-def _box(drawn: list[float]) -> list[float]:
+def _box(given: list[float]) -> list[float]:
     """a₁, b₁, a₂, b₂ of the rectangle with two opposite corners."""
-    x, y, u, v = _exactly(drawn, 4, "a rectangle by two opposite corners, x₁ y₁ x₂ y₂")
+    x, y, u, v = _exactly(given, 4, "a rectangle by two opposite corners, x₁ y₁ x₂ y₂")
     return [min(x, u), max(x, u), min(y, v), max(y, v)]
 
 
-def _exactly(drawn: list[float], count: int, what: str) -> list[float]:
-    if len(drawn) != count:
-        raise WrongMove(f"draw {what}: {count} numbers, not {len(drawn)}")
-    return drawn
+def _exactly(given: list[float], count: int, what: str) -> list[float]:
+    if len(given) != count:
+        raise WrongMove(f"draw {what}: {count} numbers, not {len(given)}")
+    return given
 
 
 CLASSES: dict[str, Played] = {
-    "half-spaces": Played("half-planes", HalfSpaces(2), 2, "line: x1 y1 x2 y2, + to the left", _line),
-    "rectangles": Played("rectangles", Rectangles(2), 2, "box: two opposite corners, x1 y1 x2 y2", _box),
-    "polynomials": Played(
-        "conics", PolynomialHalfSpaces(2, 2), 2, "coefficients of x², xy, y², x, y, 1", lambda drawn: drawn
+    "half-spaces": Played(
+        "half-planes",
+        HalfSpaces(2),
+        2,
+        "line: x1 y1 x2 y2, + to the left",
+        "three points that are not on one line are shattered, because w·x + b can take any values at them; "
+        "four points fall into two sets whose convex hulls meet (Radon), and no line parts those",
+        _line,
     ),
-    "intervals": Played("intervals", Intervals(), 1, "interval: a b", sorted),
+    "rectangles": Played(
+        "rectangles",
+        Rectangles(2),
+        2,
+        "box: two opposite corners, x1 y1 x2 y2",
+        "the points (±1, 0) and (0, ±1) are shattered, because the tightest rectangle around some of them "
+        "holds no other; of five points label a leftmost, a rightmost, a lowest and a highest one +: their "
+        "rectangle holds the fifth, which may be −",
+        _box,
+    ),
+    "polynomials": Played(
+        "conics",
+        PolynomialHalfSpaces(2, 2),
+        2,
+        "coefficients of x², xy, y², x, y, 1",
+        "a conic has six coefficients; six points in general position can be given any values, so they are "
+        "shattered, and the values at seven points obey a linear relation, which forbids a labelling",
+        lambda given: given,
+    ),
+    "intervals": Played("intervals", Intervals(), 1, "interval: a b", Intervals().why, sorted),
     "unions": Played(
         "unions of two intervals",
         UnionsOfIntervals(2),
         1,
         "intervals: a b c d, at most two",
-        lambda drawn: drawn,
+        UnionsOfIntervals(2).why,
+        lambda given: given,
     ),
 }
 _MOVES = ("start", "place", "label", "answer", "surrender", "again")
@@ -106,6 +132,7 @@ def _replayed(fields: Fields, played: Played, move: str) -> Game:
     if move in ("start", "place"):
         return Game(played.H, n)
     state = state.place(_points(fields, played))
+    _require_realised(state, fields)
     if move == "label":
         return state
     labels = fields.get("labels")
@@ -131,6 +158,13 @@ def _met(fields: Fields, n: int) -> tuple[str, ...]:
     return tuple(met)
 
 
+def _require_realised(state: Game, fields: Fields) -> None:
+    """What the page says was met must be a labelling that some hypothesis gives."""
+    for labels in state.met:
+        if state.H.find(state.points, np.array([sign == "+" for sign in labels])) is None:
+            raise fields.wrong("met", f"no hypothesis labels these points {labels}; begin a new game")
+
+
 def _moved(state: Game, fields: Fields, played: Played, side: str, move: str, seed: int) -> tuple[Game, str]:
     """The state after the person's move and the machine's answer; and what there is to say beside."""
     if move == "start":
@@ -139,7 +173,7 @@ def _moved(state: Game, fields: Fields, played: Played, side: str, move: str, se
         if state.stage == "answer":  # the page need not send the hypothesis that won
             found = state.devise_hypothesis()
             if found is None:
-                raise WrongMove("another round needs a placer who won this one")
+                raise WrongMove("there is another round only after one in which the labels were met")
             state = state.answer(found)
         state = state.again()
         return (state.label(state.devise_labels(seed)) if side == "place" else state), ""
@@ -150,7 +184,9 @@ def _moved(state: Game, fields: Fields, played: Played, side: str, move: str, se
         found = state.devise_hypothesis()
         return (state.surrender() if found is None else state.answer(found)), ""
     if move == "surrender":
-        return state, _missed(state)
+        if state.devise_hypothesis() is None:
+            raise WrongMove("there is nothing to give up: no hypothesis gives these labels")
+        return state, _missed(state, played)
     raise WrongMove("you label the points; the machine places them and answers")
 
 
@@ -168,19 +204,33 @@ def _as_placer(state: Game, fields: Fields, played: Played, move: str, seed: int
     raise WrongMove("you place the points; the machine labels them")
 
 
-def _missed(state: Game) -> str:
+def _missed(state: Game, played: Played) -> str:
     """What a person who labelled in vain could have done."""
     answer = shatters(state.H, state.points)
     if answer:
-        return "No labelling would have won: the class shatters these points."
-    return f"{answer.defeat} would have won: no hypothesis gives these labels."
+        return f"No labelling would have won: {played.title} shatter these points."
+    return f"{answer.defeat} would have won: none of the {played.title} gives these labels."
+
+
+def _verdict(state: Game, played: Played, side: str) -> str:
+    """How the round ended, said to the person who plays; empty while it goes on."""
+    if state.winner is None:
+        return ""
+    won = "you win" if (state.winner == "placer") == (side == "place") else "the machine wins"
+    if state.winner == "placer":
+        more = f" All {2**state.n} labellings are met: the points are shattered." if state.shattered else ""
+        return f"{state.hypothesis} labels the points {state.labels}: {won}.{more}"
+    missed = state.devise_hypothesis()
+    if missed is None:
+        return f"None of the {played.title} labels these points {state.labels}: {won}."
+    return f"{won[0].upper()}{won[1:]}, though {missed} would have labelled the points {state.labels}."
 
 
 def _told(state: Game, played: Played, side: str, move: str, said: str, fields: Fields) -> dict[str, Any]:
     H, winner = state.H, state.winner
     points = None if state.points is None else np.asarray(state.points, np.float64)
     window = _window(fields, played, points)
-    why = H.why
+    why = played.why
     if winner == "adversary" and points is not None and state.labels is not None:
         labels = np.array([sign == "+" for sign in state.labels])
         why = "; ".join(filter(None, [H.obstacle(state.points, labels), why]))
@@ -190,7 +240,7 @@ def _told(state: Game, played: Played, side: str, move: str, said: str, fields: 
         "labels": state.labels,
         "met": list(state.met),
         "winner": "placer" if said else winner,
-        "verdict": said or state.verdict,
+        "verdict": said or _verdict(state, played, side),
         "hypothesis": None if state.hypothesis is None else _drawn(state.hypothesis, window),
         "shattered": state.shattered,
         "count": state.n,
@@ -253,7 +303,7 @@ def _drawn(h: Any, window: tuple[float, float, float, float]) -> dict[str, Any]:
             "kind": "conic",
             "numbers": numbers,
             "region": None,
-            "grid": _inside(h, window),
+            "grid": _heights(h, window),
             "text": str(h),
         }
     if isinstance(h, Box):
@@ -286,8 +336,14 @@ def _half(w: np.ndarray, window: tuple[float, float, float, float]) -> list[list
     return plain(np.array(corners)) if corners else []
 
 
-def _inside(h: Any, window: tuple[float, float, float, float]) -> dict[str, Any]:
+def _heights(h: PolynomialSet, window: tuple[float, float, float, float]) -> dict[str, Any]:
+    """The values of the polynomial on a grid, up to a positive factor: + is where they are at least 0."""
     x_low, x_high, y_low, y_high = window
     x, y = np.linspace(x_low, x_high, _GRID), np.linspace(y_low, y_high, _GRID)
-    held = h(np.column_stack([np.tile(x, _GRID), np.repeat(y, _GRID)]))
-    return {"nx": _GRID, "ny": _GRID, "values": np.asarray(held).astype(int).tolist()}
+    places = np.column_stack([np.tile(x, _GRID), np.repeat(y, _GRID)])
+    top = max(map(abs, h.coefficients), default=0) or 1
+    values = sum(
+        float(Fraction(w) / Fraction(top)) * places[:, list(monomial)].prod(axis=1)
+        for monomial, w in zip(h.monomials, h.coefficients, strict=True)
+    )
+    return {"nx": _GRID, "ny": _GRID, "values": drawn(np.asarray(values))}

@@ -121,7 +121,7 @@ KERNELS = (
         "sigmoid (no kernel in general)",
         "tanh(a x·z + c)",
         kernels.Sigmoid,
-        (Slider("a", "a", 1.0, -5.0, 5.0, "linear"), Slider("c", "c", 0.0, -5.0, 5.0, "linear")),
+        (Slider("a", "a", 1.0, 0.01, 5.0, "linear"), Slider("c", "c", 0.0, -5.0, 5.0, "linear")),
     ),
 )
 
@@ -138,7 +138,7 @@ COMBINATIONS = (
         "kind": "power",
         "title": "kᵖ",
         "arity": "one",
-        "parameters": [Slider("exponent", "p", 2, 0.1, 8.0, "linear").described()],
+        "parameters": [Slider("exponent", "p", 2, 1, 8, "integer").described()],
     },
     {"kind": "exp", "title": "exp(k)", "arity": "one", "parameters": []},
     {"kind": "normalized", "title": "k(x,z)/√(k(x,x) k(z,z))", "arity": "one", "parameters": []},
@@ -186,7 +186,7 @@ def _of_one(kind: str, fields: Fields, inner: kernels.Kernel) -> kernels.Kernel:
     if kind == "scale":
         factor = fields.only("kind", "factor", "of").number("factor", -1e3, 1e3, 1.0)
         # A negative multiple goes on as a plain function: `admitted` finds the points that speak against it.
-        return _negative(inner, factor) if factor < 0 else kernels.Scale(inner, factor)
+        return _Negative(inner, factor) if factor < 0 else kernels.Scale(inner, factor)
     if kind == "power":
         exponent = fields.only("kind", "exponent", "of").number("exponent", 0.0, 20.0, 2.0)
         return kernels.Power(inner, int(exponent) if exponent.is_integer() else exponent)
@@ -194,12 +194,15 @@ def _of_one(kind: str, fields: Fields, inner: kernels.Kernel) -> kernels.Kernel:
     return kernels.Exp(inner) if kind == "exp" else kernels.Normalized(inner)
 
 
-def _negative(inner: kernels.Kernel, factor: float) -> kernels.Kernel:
-    def multiple(X: Any, Z: Any) -> np.ndarray:
-        both = inner.resolve(np.concatenate([X, Z]))
-        return factor * both(X, Z)
+class _Negative(kernels.FunctionKernel):
+    """A negative multiple of a kernel, as a plain function; parameters are found from the data once."""
 
-    return kernels.FunctionKernel(multiple, vectorized=True)
+    def __init__(self, inner: kernels.Kernel, factor: float):
+        super().__init__(lambda X, Z: factor * inner(X, Z), vectorized=True)
+        self.inner, self.factor = inner, factor
+
+    def __repr__(self) -> str:
+        return f"{self.factor:g} * ({self.inner!r})"
 
 
 def admitted(kernel: kernels.Kernel, X: np.ndarray) -> kernels.Kernel:

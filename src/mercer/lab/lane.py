@@ -10,7 +10,11 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Any, TypeVar
 
+from mercer._threads import stop_when
+
 T = TypeVar("T")
+# Seconds after which it is looked again whether somebody still waits.
+_LOOK = 0.25
 
 
 class Lane:
@@ -18,7 +22,8 @@ class Lane:
 
     One at a time, because a fit already uses all cores, and because the filters that `warnings` goes by
     belong to the whole process: of two at once each could hear the other's. A request that nobody waits for
-    any more gives its place up before it is computed.
+    any more gives its place up before it is computed, and work that nobody waits for any more ends at the
+    next place where the library looks (`mercer._threads.stopping_point`).
 
     >>> async def two():
     ...     lane = Lane()
@@ -42,12 +47,19 @@ class Lane:
                 raise Abandoned
             loop = asyncio.get_running_loop()
             done: asyncio.Future[tuple[T, list[str]]] = loop.create_future()
-            self._hand_over(lambda: self._work(work, loop, done))
+            given_up = threading.Event()
+            self._hand_over(lambda: self._work(work, loop, done, given_up))
         except BaseException:
             self._turn.release()
             raise
         # Who gives up waiting leaves the work behind, and the turn is over when that has ended.
-        return await asyncio.shield(done)
+        try:
+            while not (await asyncio.wait({done}, timeout=_LOOK))[0]:
+                if gone is not None and await gone():
+                    raise Abandoned
+            return done.result()
+        finally:
+            given_up.set()
 
     def _hand_over(self, job: Callable[[], None]) -> None:
         """Give a job to the thread, which is one and the same: libraries keep threads of their own for each.
@@ -59,13 +71,16 @@ class Lane:
             self._thread.start()
         self._jobs.put(job)
 
-    def _work(self, work: Callable[[], Any], loop: Any, done: asyncio.Future[Any]) -> None:
+    def _work(
+        self, work: Callable[[], Any], loop: Any, done: asyncio.Future[Any], given_up: threading.Event
+    ) -> None:
         result: Any = None
         error: Exception | None = None
         try:
             with _one_in_process, warnings.catch_warnings(record=True) as heard:
                 warnings.simplefilter("always")
-                result = work()
+                with stop_when(given_up.is_set):
+                    result = work()
             result = result, _said(heard)
         except Exception as raised:
             error = raised

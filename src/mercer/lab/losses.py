@@ -10,7 +10,7 @@ from mercer.lab.kernels import Choosable, Slider, chosen
 
 _SQUARED = Choosable("squared", "squared", "(y − s)²", losses.Squared)
 _HINGE = Choosable("hinge", "hinge (support vectors)", "max(0, 1 − ys)", losses.Hinge)
-_LOGISTIC = Choosable("logistic", "logistic", "log(1 + e^{−ys})", losses.Logistic)
+_LOGISTIC = Choosable("logistic", "logistic", "log(1 + exp(−ys))", losses.Logistic)
 
 LOSSES: dict[str, tuple[Choosable, ...]] = {
     "labels": (
@@ -18,8 +18,10 @@ LOSSES: dict[str, tuple[Choosable, ...]] = {
         _HINGE,
         Choosable("squared_hinge", "squared hinge", "max(0, 1 − ys)²", losses.SquaredHinge),
         _SQUARED,
-        Choosable("exponential", "exponential", "e^{−ys}", losses.Exponential),
-        Choosable("multinomial", "multinomial", "log Σ_c e^{s_c} − s_y", losses.Multinomial),
+        Choosable("exponential", "exponential", "exp(−ys)", losses.Exponential),
+        Choosable(
+            "multinomial", "multinomial", "log Σ exp(s_c) − s_y, the sum over classes c", losses.Multinomial
+        ),
     ),
     "curve": (
         _SQUARED,
@@ -57,7 +59,9 @@ ONLINE_LOSSES: dict[str, tuple[Choosable, ...]] = {
 }
 
 STEPS = (
-    Choosable("constant", "η", "η_t = η", online.ConstantStep, (Slider("eta", "η", 0.25, 0.001, 2.0),)),
+    Choosable(
+        "constant", "constant η", "η_t = η", online.ConstantStep, (Slider("eta", "η", 0.25, 0.001, 2.0),)
+    ),
     Choosable(
         "inverse_root", "η/√t", "η_t = η/√t", online.InverseRootStep, (Slider("eta", "η", 1.0, 0.001, 10.0),)
     ),

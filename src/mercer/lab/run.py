@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from ipaddress import ip_address
 
 from mercer._http.server import listening, serve_app
 from mercer.lab.app import make_app
@@ -53,11 +54,27 @@ def run(
     ValueError: '0.0.0.0' means every address of this machine; give the one that the page is opened at
     """
     if host in _ANY:
-        raise ValueError(
-            f"{host!r} means every address of this machine; give the one that the page is opened at"
-        )
-    own = f"[{host}]" if ":" in host else host
-    names = (own, "localhost") if host in ("127.0.0.1", "::1") else (own,)
-    app = make_app(model, hosts=names, timeout=timeout)
+        raise _everywhere(host)
     with listening(host, port) as listener:
+        app = make_app(model, hosts=_names(host, listener.getsockname()[0]), timeout=timeout)
         serve_app(app, listener, log=log, patience=1.0, ready=ready)
+
+
+def _names(host: str, bound: str) -> tuple[str, ...]:
+    """By which names the page may be asked for, from what was typed and the address that was had.
+
+    >>> _names("LocalHost", "127.0.0.1")
+    ('127.0.0.1', 'localhost')
+    """
+    address = ip_address(bound.partition("%")[0])
+    real = getattr(address, "ipv4_mapped", None) or address
+    if real.is_unspecified:  # there are many ways to write 0.0.0.0
+        raise _everywhere(host)
+    names = [str(address), host.lower()] + ["localhost"] * real.is_loopback
+    return tuple(dict.fromkeys(f"[{name}]" if ":" in name else name for name in names))
+
+
+def _everywhere(host: str) -> ValueError:
+    return ValueError(
+        f"{host!r} means every address of this machine; give the one that the page is opened at"
+    )

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn import datasets
 
 from mercer._http.refusal import plain
-from mercer.lab.fields import LIMITS, Fields
+from mercer.lab.fields import LARGEST, LIMITS, Fields
 
 Drawn = tuple[np.ndarray, np.ndarray]
 
@@ -87,5 +87,5 @@ def shown_as(task: str, X: np.ndarray, y: np.ndarray) -> dict[str, Any]:
     for values in (X[:, 0], along):
         low, high = float(values.min()), float(values.max())
         free = 0.1 * (high - low) or 1.0
-        sides += [low - free, high + free]
+        sides += [max(low - free, -LARGEST), min(high + free, LARGEST)]
     return {"task": task, "X": plain(X), "y": plain(y), "window": sides}

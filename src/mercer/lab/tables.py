@@ -46,6 +46,7 @@ class TableCorner:
             "classes": None if model.classes_ is None else plain(model.classes_),
             "columns": [self._column(column) for column in needed(model)],
             "importance": importance,
+            "coverage": _COVERAGE,
             "summary": model.summary(),
         }
 
@@ -60,19 +61,32 @@ class TableCorner:
             "kind": column.kind,
             "low": plain(column.low) if numeric else column.low,
             "high": plain(column.high) if numeric else column.high,
-            "typical": _word(middle(self.encoders[column.name])[0]) if column.name in self.encoders else None,
+            "typical": self._typical(column),
             "levels": list((column.categories or ())[:_LEVELS]) if column.kind == "category" else None,
         }
+
+    def _typical(self, column: Column) -> Any:
+        """The middle of a column; of whole numbers, as far as their ends tell, a whole one."""
+        if column.name not in self.encoders:
+            return None
+        found = _word(middle(self.encoders[column.name])[0])
+        if column.kind == "number" and found is not None and column.high - column.low > 1:
+            whole = float(column.low).is_integer() and float(column.high).is_integer()
+            return round(found) if whole else found
+        return found
 
     def predict(self, fields: Fields) -> dict[str, Any]:
         """The answer to a request of /api/predict."""
         fields.only("row", "column")
-        row, model = fields.inner("row").values, self.model
+        row, model = fields.inner("row").only(*(c.name for c in needed(self.model))).values, self.model
+        endless = next((name for name, v in row.items() if isinstance(v, float) and not np.isfinite(v)), None)
+        if endless is not None:
+            raise Refusal(422, f"{shown(endless)}: give a number that is not as large as that", field="row")
         try:
             table = parse(to_bytes({"rows": [row]}), model, 1).table
         except Refusal as refusal:
             raise Refusal(
-                422, refusal.problem.removeprefix("rows[0]"), field="row", column=refusal.column
+                422, refusal.problem.removeprefix("rows[0]").lstrip(" :"), field="row", column=refusal.column
             ) from None
         try:
             return self._answered(table, fields.get("column"))
@@ -87,7 +101,9 @@ class TableCorner:
             answer["probabilities"] = self._likely(model.predict_proba(table)[0])
         elif model.conformal is not None:
             answer["interval"] = plain(model.predict_interval(table, _COVERAGE)[0])
-        answer["notes"] = [f"outside of what was learned: {o}" for o in model.outside(table)]
+        answer["notes"] = [
+            f"outside of what was learned: {str(o).removeprefix('row 1: ')}" for o in model.outside(table)
+        ]
         if column is not None:
             answer["dependence"] = self._along(table, column, predicted)
         return answer

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from mercer._threads import stopping_point
 from mercer.losses import Squared
 from mercer.solvers.base import Solver, warn_if_unconverged
 from mercer.solvers.certify import best_constant, certify
@@ -107,6 +108,7 @@ class Newton(DescentSolver):
         idle, least, first = 0, form.norm, 1.0
         slack = _SLACK if form.problem.A.dtype == np.float64 else _SINGLE_SLACK
         while not run.reached(tol) and run.iterations < self.max_iter:
+            stopping_point()
             # Early steps need not be exact; the last ones converge faster than linearly.
             form = run.form
             accuracy = max(min(0.1, 0.5 * np.sqrt(form.norm / unit)), 0.1 * tol)

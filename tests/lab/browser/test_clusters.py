@@ -51,6 +51,37 @@ def test_kernel_k_means(lab):
     assert lab.number("energy") < before
 
 
+def test_two_circles_come_apart_by_the_normalised_cut(lab):
+    lab.tab("Clusters")
+    lab.page.get_by_role("radio", name="Kernel k-means").check()
+    lab.page.get_by_label("Sample", exact=True).select_option("circles")
+    lab.exactly("Noise", 0.02)
+    lab.button("Take the sample").click()
+    lab.exactly("k", 2)
+    lab.exactly("σ", 0.1)
+    lab.page.get_by_label("normalised (graph cut)").check()
+    lab.until(lambda: lab.page.locator("[data-figure=cut]").count() == 1)
+    lab.settled()
+    if lab.button("To the end").is_enabled():
+        lab.button("To the end").click()
+    colours = drawn_clusters(lab)
+    outside = np.array([np.hypot(x, y) > 0.75 for x, y, _ in lab.points()])
+    assert len(set(colours[outside])) == len(set(colours[~outside])) == 1 and len(set(colours)) == 2
+
+
+def test_charts_are_not_cut_and_their_ticks_differ(lab):
+    lab.tab("Clusters")
+    lab.settled()
+    chart = lab.page.locator(".results .chart")
+    inside, whole = chart.locator("svg").bounding_box(), chart.bounding_box()
+    assert inside["x"] + inside["width"] <= whole["x"] + whole["width"] - 8  # its padding
+    texts = chart.locator("text.below:not(.name)").all_text_contents()
+    assert texts and all(text.isdigit() for text in texts) and len(set(texts)) == len(texts)
+    upwards = chart.locator(".tick text").all_text_contents()
+    assert len(set(upwards)) == len(upwards)
+    assert all(box["x"] >= inside["x"] for box in (t.bounding_box() for t in chart.locator("text").all()))
+
+
 def test_lloyd_on_a_density(lab):
     lab.tab("Clusters")
     lab.page.get_by_role("radio", name="Density (Lloyd)").check()

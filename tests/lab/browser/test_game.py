@@ -28,6 +28,7 @@ def test_who_labels_three_points_loses_and_is_told_why(game):
     assert "You lose" in verdict(game) and "-+-" in verdict(game)
     assert (game.figure("you"), game.figure("machine"), game.figure("vc")) == ("0", "1", "3")
     assert game.page.locator(".game .region").count() == 1
+    assert game.figure("met") == "1 of 8"
     assert game.serious_findings() == []
     game.button("Could I have won?").click()
     game.until(lambda: "No labelling would have won" in verdict(game))
@@ -72,7 +73,7 @@ def test_who_places_four_points_loses_to_the_machine(game):
     assert "look at point" in problem.inner_text()
     assert game.expected("status of 400") == 1
     game.button("Give up").click()
-    assert "You lose" in verdict(game) and "No hypothesis" in verdict(game)
+    assert "You lose" in verdict(game) and "None of the half-planes" in verdict(game)
     assert game.figure("machine") == "1"
 
 
@@ -108,6 +109,7 @@ def test_other_classes_are_played(game, kind):
     flip(game, 1)
     game.button("Challenge the machine").click()
     assert "You lose" in verdict(game)
+    assert game.page.locator(".game .region").count() >= 1
     game.page.get_by_role("radio", name="You place").check()
     game.button("Place 2 more").wait_for()
     box = game.plane.bounding_box()

@@ -141,7 +141,7 @@ def test_losses_and_lambda(lab):
     assert lab.number("margin") == pytest.approx(1 / lab.number("norm"), rel=0.02)
     lab.page.get_by_label("λ, exactly").fill("0.5")
     less = lab.number("norm")
-    lab.page.get_by_label("choose λ by itself").check()
+    lab.page.get_by_label("λ from the data").check()
     assert lab.number("norm") > less and lab.number("lam") != 0.5
 
 
@@ -149,7 +149,8 @@ def test_a_curve_beside_the_library(lab):
     lab.settled()
     lab.page.get_by_role("radio", name="Curve").check()
     lab.button("Take the sample").click()
-    lab.wait_for_points(100)
+    lab.until(lambda: [x for x, *_ in lab.points()] == sorted(x for x, *_ in lab.points()))
+    lab.settled()
     points = lab.points()
     X, y = np.array([[x] for x, *_ in points]), np.array([p[1] for p in points])
     machine = KernelRidge(Gaussian(0.5), lam=0.01, offset=True).fit(X, y)
@@ -190,3 +191,63 @@ def test_by_finger(open_lab):
     lab.page.touchscreen.tap(box["x"] + 120, box["y"] + 120)
     lab.page.touchscreen.tap(box["x"] + 220, box["y"] + 220)
     assert len(lab.points()) == 2
+
+
+def test_what_is_drawn_is_called_by_its_name(lab):
+    lab.settled()
+    assert "f + b = 0" in lab.page.locator(".legend").inner_text()
+    assert "f(xᵢ) + b) + λ‖f‖²" in lab.page.locator(".objective").inner_text()
+    lab.page.get_by_label("offset b").uncheck()
+    lab.until(lambda: lab.page.locator(".legend").inner_text().startswith("f = 0"))
+    assert "+ b" not in lab.page.locator(".objective").inner_text()
+
+
+def test_what_a_number_means_is_said_by_keyboard(lab):
+    lab.settled()
+    button = lab.button("What is “‖f‖”?")
+    button.focus()
+    lab.page.keyboard.press("Enter")
+    assert button.get_attribute("aria-expanded") == "true"
+    assert "the space of the kernel" in lab.page.locator(".figures .meaning").inner_text()
+
+
+def test_the_first_sample_can_not_be_undone_away(lab):
+    lab.settled()
+    lab.page.keyboard.press("Control+z")
+    assert len(lab.points()) == 80 and lab.button("Undo").is_disabled()
+    assert lab.page.get_by_label("Points, exactly").input_value() == "80"
+
+
+def test_digits_make_one_class_and_clear_takes_it_away(lab):
+    lab.settled()
+    lab.plane.focus()
+    lab.page.keyboard.press("5")
+    lab.until(lambda: "the new class 2" in lab.page.locator("#said").inner_text())
+    assert lab.kept()["data"]["classes"] == [0, 1, 2]
+    lab.page.keyboard.press("1")
+    lab.until(lambda: "new points are of class 0" in lab.page.locator("#said").inner_text())
+    lab.button("Clear", exact=False).click()
+    lab.until(lambda: lab.kept()["data"]["classes"] == [0, 1])
+
+
+def test_n_and_p_visit_every_point_though_they_lie_close(empty):
+    empty.plane.focus()
+    for _ in range(3):
+        empty.page.keyboard.press("Enter")
+        for _ in range(2):
+            empty.page.keyboard.press("ArrowRight")
+    empty.page.get_by_text("Table of the points").click()
+    for i in (2, 3):  # both where the first one is
+        cell = empty.page.get_by_label(f"x of point {i}", exact=True)
+        cell.fill(empty.page.get_by_label("x of point 1", exact=True).input_value())
+        cell.press("Tab")
+    empty.plane.focus()
+    said = empty.page.locator("#said")
+    for key, i in (("N", 1), ("n", 2), ("Shift+N", 3), ("p", 2)):
+        empty.page.keyboard.press(key)
+        empty.until(lambda i=i: f"point {i} of 3" in said.locator("p").last.inner_text())
+
+
+def test_lambda_beyond_its_slider(lab):
+    lab.exactly("λ", 1e5)
+    assert lab.number("lam") == pytest.approx(1e5) and lab.number("norm") < 1e-3

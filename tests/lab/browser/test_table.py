@@ -42,6 +42,9 @@ def test_what_if(model, start_lab, open_lab, tmp_path):
     for name, share in likely.items():
         assert float(shown[name].rstrip(" %")) == pytest.approx(100 * share, abs=0.06)
     assert "probability of setosa as petal width changes" in lab.page.locator(".results .chart").inner_text()
+    assert lab.page.locator("figure line[x1=NaN]").count() == 0
+    lab.exactly("petal width", 2.6)  # seen: 0.1 to 2.5
+    lab.until(lambda: "outside of what was learned" in lab.page.locator(".results").inner_text())
     assert lab.serious_findings() == []
     with lab.context.expect_page() as report:
         lab.page.get_by_role("link", name="Open its report").click()

@@ -10,7 +10,7 @@ import { isData, isMachine } from "./state/checked.js";
 import { useHistory } from "./state/history.js";
 import { read, useKept } from "./state/kept.js";
 import { leaf } from "./state/kernel_tree.js";
-import { EMPTY, fromAnswer } from "./state/points.js";
+import { EMPTY, FIRST, fromAnswer } from "./state/points.js";
 import { ClustersTab } from "./tabs/clusters_tab.js";
 import { FitTab } from "./tabs/fit_tab.js";
 import { GameTab } from "./tabs/game_tab.js";
@@ -44,13 +44,13 @@ function useUndoKeys({ undo, redo }) {
 }
 
 // A page that is opened for the first time begins with a sample: there is something to see, and one click clears it.
-function useFirstSample(options, setData) {
+function useFirstSample(options, begin) {
   const { ask } = useAsk();
   const [fresh] = useState(() => read("state", null) === null); // looked at before anything is kept
   useEffect(() => {
     const [sample] = options.samples.filter(({ task }) => task === "labels");
     if (!fresh || !sample) return;
-    ask("/api/sample", { kind: sample.kind, n: 80, noise: 0.15, seed: 0 }).then((answer) => answer && setData(fromAnswer(answer)));
+    ask("/api/sample", { kind: sample.kind, ...FIRST }).then((answer) => answer && begin({ data: fromAnswer(answer) }));
   }, []);
 }
 
@@ -64,7 +64,7 @@ function Lab({ options }) {
   const { present, change } = history;
   const setData = useCallback((data, what) => change((old) => ({ ...old, data }), what), [change]);
   const setMachine = useCallback((machine, what) => change((old) => ({ ...old, machine }), what), [change]);
-  useFirstSample(options, setData);
+  useFirstSample(options, history.begin);
   const replace = useCallback((next) => change((old) => ({ ...old, ...next })), [change]);
   const lab = { options, history, present, ...present, setData, setMachine, replace };
   const { show } = TABS.find(({ kind }) => kind === tab) ?? TABS[0];

@@ -1,27 +1,36 @@
-// A polite live region: results in one sentence, said once they have come to rest.
+// A polite live region. What was done is said at once; results and the cursor speak when they have come to rest.
 
 import { html, useEffect, useState } from "../../vendor/preact.js";
 
-let show = () => {};
-let timer = 0;
+const KEPT = 4; // sentences that stay in the region: one must not take the place of another that is still to be read
 
-export function announce(words, wait = 500) {
-  clearTimeout(timer);
-  timer = setTimeout(() => show(words), wait);
+let show = () => {};
+let count = 0;
+const timers = new Map();
+
+// Of what `who` says, only the last is said, after `wait` milliseconds; without `who` nothing is dropped.
+export function announce(words, who = null, wait = 500) {
+  const say = () => show((said) => [...said, { words, key: (count += 1) }].slice(-KEPT));
+  if (who === null) return say();
+  clearTimeout(timers.get(who));
+  timers.set(who, setTimeout(say, wait));
+  return undefined;
 }
 
 export function Announcer() {
-  const [words, setWords] = useState("");
+  const [said, setSaid] = useState([]);
   useEffect(() => {
-    show = setWords;
-    return () => clearTimeout(timer);
+    show = setSaid;
+    return () => timers.forEach((timer) => clearTimeout(timer));
   }, []);
-  return html`<div class="unseen" role="status" aria-live="polite" id="said">${words}</div>`;
+  return html`<div class="unseen" role="status" aria-live="polite" aria-atomic="false" id="said">
+    ${said.map(({ words, key }) => html`<p key=${key}>${words}</p>`)}
+  </div>`;
 }
 
 // Say a sentence whenever it changes.
 export function useAnnounced(words) {
   useEffect(() => {
-    if (words) announce(words);
+    if (words) announce(words, "results");
   }, [words]);
 }

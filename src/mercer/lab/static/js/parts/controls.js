@@ -1,6 +1,6 @@
 // Small controls with their labels.
 
-import { html, useId } from "../../vendor/preact.js";
+import { html, useId, useState } from "../../vendor/preact.js";
 
 export function Choice({ label, value, options, onChange, describedby }) {
   const id = useId();
@@ -54,14 +54,26 @@ export function Section({ title, children, open = true }) {
   </details>`;
 }
 
-// Numbers with their names.
+// An explanation that a button opens: by mouse, finger and keyboard alike.
+function Figure({ name, value, meaning, figure }) {
+  const [open, setOpen] = useState(false);
+  return html`<div>
+    <dt>${name}${meaning ? html`<button type="button" class="ask" aria-label=${`What is “${name}”?`} aria-expanded=${open}
+      onClick=${() => setOpen(!open)}>?</button>` : null}</dt>
+    <dd data-figure=${figure}>${value}</dd>
+    ${open ? html`<dd class="meaning">${meaning}</dd>` : null}
+  </div>`;
+}
+
+// Numbers with their names: [name, value, what it means, key].
 export function Figures({ list }) {
   return html`<dl class="figures">
     ${list
       .filter(Boolean)
-      .map(([name, value, title, key]) => html`<div title=${title} key=${name}>
-        <dt>${name}</dt>
-        <dd data-figure=${key}>${value}</dd>
-      </div>`)}
+      .map(([name, value, meaning, key]) => html`<${Figure} key=${name} name=${name} value=${value} meaning=${meaning} figure=${key} />`)}
   </dl>`;
+}
+
+export function Explained({ title, children }) {
+  return html`<details class="explained"><summary>${title}</summary><p>${children}</p></details>`;
 }

@@ -14,6 +14,18 @@ export function number(value, figures = 3) {
   return `${mantissa.replace("-", "−")}·10${raised(Number(exponent))}`;
 }
 
+// The texts of ticks, with as many decimals as tell them apart.
+export function tickTexts(values) {
+  const step = values.length > 1 ? Math.abs(values[1] - values[0]) : 0;
+  const size = Math.max(...values.map(Math.abs), 0);
+  if (!step || !Number.isFinite(step)) return values.map((value) => number(value));
+  const decimals = Math.max(0, -Math.floor(Math.log10(step) + 1e-9));
+  if (size < 1e5 && decimals <= 4) return values.map((value) => value.toFixed(decimals).replace("-", "−"));
+  const exponent = Math.floor(Math.log10(size));
+  const figures = Math.min(12, Math.max(0, Math.ceil(exponent - Math.log10(step) - 1e-9)));
+  return values.map((value) => value === 0 ? "0" : `${(value / 10 ** exponent).toFixed(figures).replace("-", "−")}·10${raised(exponent)}`);
+}
+
 const raised = (exponent) => [...String(exponent)].map((sign) => SUPERSCRIPTS[sign]).join("");
 
 // 10⁻³ for 0.001, as at the ticks of a logarithmic axis.

@@ -52,7 +52,8 @@ function Exact({ label, value, range, onChange }) {
   </span>`;
 }
 
-export function Slider({ label, value, low, high, scale = "linear", step = null, onChange, disabled = false, fixed = null, hint }) {
+// `typed` is how far the field goes, where that is further than the slider.
+export function Slider({ label, value, low, high, scale = "linear", step = null, typed = null, onChange, disabled = false, fixed = null, hint }) {
   const id = useId();
   const range = { low, high, scale, step };
   const whole = scale === "integer";
@@ -64,7 +65,7 @@ export function Slider({ label, value, low, high, scale = "linear", step = null,
     <label for=${id}>${label}</label>
     <input type="range" id=${id} ...${input} aria-valuetext=${String(value)} disabled=${disabled} onInput=${move} />
     ${disabled ? html`<span class="exact fixed">${fixed ?? number(value)}</span>` : html`<${Exact} label=${label} value=${value}
-      range=${range} onChange=${onChange} />`}
+      range=${{ ...range, ...typed }} onChange=${onChange} />`}
   </div>`;
 }
 

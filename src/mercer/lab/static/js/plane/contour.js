@@ -41,6 +41,27 @@ export function levelPath(grid, values, level, window, project) {
     .join("");
 }
 
+// The part of the window where the values are at least 0, as one path of the SVG: of each square, the corner that is.
+export function regionPath({ nx, ny, values }, window, project) {
+  const x = (i) => project.x(window[0] + ((window[1] - window[0]) * i) / (nx - 1)).toFixed(2);
+  const y = (j) => project.y(window[2] + ((window[3] - window[2]) * j) / (ny - 1)).toFixed(2);
+  const found = [];
+  for (let j = 0; j + 1 < ny; j += 1) {
+    for (let i = 0; i + 1 < nx; i += 1) {
+      const at = j * nx + i;
+      const heights = [values[at], values[at + 1], values[at + nx + 1], values[at + nx]];
+      const corners = [[i, j], [i + 1, j], [i + 1, j + 1], [i, j + 1]];
+      const ring = corners.flatMap((corner, side) => {
+        const [here, there] = [heights[side], heights[(side + 1) % 4]];
+        const kept = here >= 0 ? [corner] : [];
+        return here >= 0 !== there >= 0 ? [...kept, crossing(side, heights, 0, i, j)] : kept;
+      });
+      if (ring.length > 2) found.push(`M${ring.map(([a, b]) => `${x(a)},${y(b)}`).join("L")}Z`);
+    }
+  }
+  return found.join("");
+}
+
 // By how much each class leads all others: where that is zero, two classes meet.
 export function leads(scores) {
   return scores.map((own, c) =>

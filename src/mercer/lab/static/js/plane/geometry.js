@@ -36,7 +36,10 @@ export function useSize(ratio = 1) {
   const [width, setWidth] = useState(0);
   useLayoutEffect(() => {
     const element = ref.current;
-    const measure = () => setWidth(Math.round(element.clientWidth));
+    const measure = () => {
+      const { paddingLeft, paddingRight } = getComputedStyle(element);
+      setWidth(Math.floor(element.clientWidth - parseFloat(paddingLeft) - parseFloat(paddingRight)));
+    };
     measure();
     const observer = new ResizeObserver(measure);
     observer.observe(element);

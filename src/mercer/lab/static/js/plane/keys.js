@@ -1,6 +1,6 @@
 // The plane by keyboard: a cursor that arrow keys move; what lies under it can be added, taken up, moved, relabelled, deleted.
 
-import { added, clamped, moved, relabelled, removed } from "../state/points.js";
+import { added, clamped, moved, named, relabelled, removed, withClasses } from "../state/points.js";
 import { number } from "../parts/format.js";
 import { announce } from "../parts/announce.js";
 import { nearest } from "./geometry.js";
@@ -10,7 +10,7 @@ const STEPS = 40;
 const LEAP = 5; // times as far with Shift
 
 export const spoken = (data, { x, y, c }) =>
-  `${number(x)}, ${number(y)}${data.task === "labels" && c !== undefined ? `, class ${data.classes[c]}` : ""}`;
+  `${number(x)}, ${number(y)}${data.task === "labels" && c !== undefined ? `, class ${named(data.classes[c])}` : ""}`;
 
 function go(plane, event) {
   const { cursor, data } = plane;
@@ -20,44 +20,55 @@ function go(plane, event) {
   plane.setCursor(to);
   if (plane.held >= 0) plane.onChange(moved(data, plane.held, to), "move");
   const under = plane.held >= 0 ? -1 : pointUnder(plane, to);
-  announce(under >= 0 ? `point ${under + 1}: ${spoken(data, data.points[under])}` : spoken(data, to), 150);
+  announce(under >= 0 ? `point ${under + 1}: ${spoken(data, data.points[under])}` : spoken(data, to), "cursor", 150);
 }
 
-const pointUnder = ({ data, project }, place) =>
-  nearest(data.points, project, project.x(place.x), project.y(place.y));
+// The point that N or P went to, as long as the cursor is at it; otherwise the nearest. Points may lie on one another.
+function pointUnder({ data, project, reached }, place) {
+  const point = data.points[reached.current];
+  if (point && point.x === place.x && point.y === place.y) return reached.current;
+  return nearest(data.points, project, project.x(place.x), project.y(place.y));
+}
 
 function enter(plane) {
   const { data, cursor, held, canAdd } = plane;
   if (held >= 0) {
     plane.setHeld(-1);
-    return announce("put down", 50);
+    return announce("put down");
   }
   const under = pointUnder(plane, cursor);
-  if (plane.onPick) return under >= 0 ? plane.onPick(under) : announce("no point under the cursor", 50);
+  if (plane.onPick) return under >= 0 ? plane.onPick(under) : announce("no point under the cursor");
   if (under >= 0) {
     plane.setHeld(under);
     plane.setCursor(data.points[under]);
-    return announce(`point ${under + 1} taken up: arrow keys move it, Enter puts it down`, 50);
+    return announce(`point ${under + 1} taken up: arrow keys move it, Enter puts it down`);
   }
-  if (!canAdd) return announce("no more points here", 50);
-  plane.onChange(added(data, cursor, plane.current));
-  return announce(`point ${data.points.length + 1} added: ${spoken(data, { ...cursor, c: plane.current })}`, 50);
+  if (!canAdd) return announce("no more points here");
+  const grown = added(data, cursor, plane.current);
+  plane.onChange(grown);
+  return announce(`point ${grown.points.length} added: ${spoken(grown, grown.points.at(-1))}`);
 }
 
 function remove(plane) {
   const under = plane.held >= 0 ? plane.held : pointUnder(plane, plane.cursor);
-  if (under < 0) return announce("no point under the cursor", 50);
+  if (under < 0) return announce("no point under the cursor");
   plane.setHeld(-1);
   plane.onChange(removed(plane.data, under));
-  return announce(`point ${under + 1} deleted, ${plane.data.points.length - 1} left`, 50);
+  return announce(`point ${under + 1} deleted, ${plane.data.points.length - 1} left`);
 }
 
-function digit(plane, c) {
-  if (plane.data.task !== "labels" || c >= plane.most) return;
+// The class of new points, or of the one under the cursor. A digit beyond the classes makes the next one, and no more.
+function digit(plane, wished) {
+  const { data, most } = plane;
+  const c = Math.min(wished, data.classes.length);
+  if (data.task !== "labels" || c >= most) return;
+  const grown = withClasses(data, c + 1);
   plane.setCurrent(c);
   const under = plane.held >= 0 ? plane.held : pointUnder(plane, plane.cursor);
-  if (under >= 0) plane.onChange(relabelled(plane.data, under, c));
-  announce(under >= 0 ? `point ${under + 1} is of class ${c + 1} now` : `new points are of class ${c + 1}`, 50);
+  if (under >= 0) plane.onChange(relabelled(grown, under, c));
+  else if (grown !== data) plane.onChange(grown);
+  const name = `${grown === data ? "" : "the new "}class ${named(grown.classes[c])}`;
+  announce(under >= 0 ? `point ${under + 1} is of ${name} now` : `new points are of ${name}`);
 }
 
 // To the next or previous point, in the order in which they were put down.
@@ -68,8 +79,9 @@ function jump(plane, way) {
   const under = pointUnder(plane, cursor);
   const to = under < 0 ? (way > 0 ? 0 : count - 1) : (under + way + count) % count;
   plane.setHeld(-1);
+  plane.reached.current = to;
   plane.setCursor({ x: data.points[to].x, y: data.points[to].y });
-  announce(`point ${to + 1} of ${count}: ${spoken(data, data.points[to])}`, 50);
+  announce(`point ${to + 1} of ${count}: ${spoken(data, data.points[to])}`);
 }
 
 const ACTIONS = {
@@ -82,12 +94,13 @@ const ACTIONS = {
   p: (plane) => jump(plane, -1),
 };
 
-// `plane` is {data, project, cursor, setCursor, held, setHeld, current, setCurrent, most, canAdd, onChange, onPick}.
+// `plane` is {data, project, cursor, setCursor, reached, held, setHeld, current, setCurrent, most, canAdd, onChange, onPick}.
 export function onKey(plane, event) {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
-  if (event.key in ARROWS) go(plane, event);
-  else if (event.key in ACTIONS) ACTIONS[event.key](plane);
-  else if (/^[1-9]$/.test(event.key)) digit(plane, Number(event.key) - 1);
+  const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
+  if (key in ARROWS) go(plane, event);
+  else if (key in ACTIONS) ACTIONS[key](plane);
+  else if (/^[1-9]$/.test(key)) digit(plane, Number(key) - 1);
   else return;
   event.preventDefault();
 }

@@ -1,6 +1,6 @@
 // The plane: a picture behind, lines, points before; focusable, so that the keyboard can do all that the mouse can.
 
-import { html, useId, useMemo, useState } from "../../vendor/preact.js";
+import { html, useId, useMemo, useRef, useState } from "../../vendor/preact.js";
 import { colour, shape } from "../parts/palette.js";
 import { Axes } from "./axes.js";
 import { MARGIN, projection, useSize } from "./geometry.js";
@@ -46,11 +46,12 @@ export function Plane(props) {
   const middle = { x: (data.window[0] + data.window[1]) / 2, y: (data.window[2] + data.window[3]) / 2 };
   const [place, setCursor] = useState(null);
   const [held, setHeld] = useState(-1);
+  const reached = useRef(-1); // the point that N or P went to
   const project = useMemo(() => projection(data.window, size), [data.window, size.width, size.height]);
   const plane = {
     data, project, tool, current, setCurrent, most, onChange,
     onPick: props.onPick,
-    cursor: place ?? middle, setCursor, setHeld,
+    cursor: place ?? middle, setCursor, setHeld, reached,
     held: held < data.points.length ? held : -1,
     canAdd: data.points.length < limit,
   };

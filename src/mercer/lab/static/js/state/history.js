@@ -31,6 +31,10 @@ export function useHistory(key, initial, sound) {
       return present === old.present ? old : changed(old, present, what);
     });
   }, []);
+  // What is there from the first: it can't be undone. Whoever has done something already keeps that.
+  const begin = useCallback((fields) => {
+    setAll((old) => (old.past.length ? old : { ...old, present: { ...old.present, ...fields } }));
+  }, []);
   const undo = useCallback(() => {
     setAll((old) => {
       if (!old.past.length) return old;
@@ -45,5 +49,5 @@ export function useHistory(key, initial, sound) {
       return { past: [...old.past, old.present], present, future, what: null, when: 0 };
     });
   }, []);
-  return { present: all.present, change, undo, redo, canUndo: all.past.length > 0, canRedo: all.future.length > 0 };
+  return { present: all.present, begin, change, undo, redo, canUndo: all.past.length > 0, canRedo: all.future.length > 0 };
 }

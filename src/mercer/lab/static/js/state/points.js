@@ -2,6 +2,9 @@
 
 export const EMPTY = { task: "labels", points: [], classes: [-1, 1], window: [-3, 3, -3, 3] };
 
+// What a page that is opened for the first time shows, and what the sliders of samples begin with.
+export const FIRST = { n: 80, noise: 0.15, seed: 0 };
+
 // A label as it is written, with a true minus.
 export const named = (label) => String(label).replace(/^-/, "−");
 
@@ -27,14 +30,23 @@ export const clamped = (window, { x, y }) => ({
   y: rounded(Math.min(Math.max(y, window[2]), window[3])),
 });
 
-export const added = (data, place, c) => {
+// A class that is not there yet is the next one: no others are made on the way to it.
+const within = (data, c) => Math.min(c, data.classes.length);
+
+export const added = (data, place, wished) => {
+  const c = within(data, wished);
   const grown = withClasses(data, c + 1);
   return { ...grown, points: [...grown.points, { ...clamped(data.window, place), c }] };
 };
 
 export const moved = (data, i, place) => replaced(data, i, clamped(data.window, place));
 
-export const relabelled = (data, i, c) => replaced(withClasses(data, c + 1), i, { c });
+export const relabelled = (data, i, wished) => {
+  const c = within(data, wished);
+  return replaced(withClasses(data, c + 1), i, { c });
+};
+
+export const cleared = (data) => ({ ...data, points: [], classes: data.classes.slice(0, 2) });
 
 export const removed = (data, i) => ({ ...data, points: data.points.filter((_, j) => j !== i) });
 

@@ -9,7 +9,7 @@ import { PointsTable } from "../plane/points_table.js";
 import { useAsk } from "../service/answer.js";
 import { asCSV, asJSON, download, fromJSON } from "../state/files.js";
 import { useKept } from "../state/kept.js";
-import { fromAnswer } from "../state/points.js";
+import { FIRST, fromAnswer } from "../state/points.js";
 
 const TASKS = [
   { kind: "labels", title: "Labels", hint: "classify points of the plane" },
@@ -18,7 +18,7 @@ const TASKS = [
 
 function Samples({ options, task, ask, take }) {
   const samples = options.samples.filter((sample) => sample.task === task);
-  const [wish, setWish] = useKept("sample", { kind: "", n: 100, noise: 0.15, seed: 0 });
+  const [wish, setWish] = useKept("sample", { kind: "", ...FIRST });
   const kind = samples.some((sample) => sample.kind === wish.kind) ? wish.kind : samples[0]?.kind;
   const draw = async (seed) => {
     setWish({ ...wish, kind, seed });

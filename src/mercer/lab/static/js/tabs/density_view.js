@@ -70,6 +70,7 @@ export function DensityView({ lab, choose }) {
       <${Plane} data=${SQUARE} label="Density and cells" ratio=${0.96} ...${layers} />
       <${Stepper} what="iteration" at=${at} last=${last} pace=${300} ready=${!busy}
         onChange=${(next) => setWish({ ...wish, at: next })} />
+      ${now ? html`<p class="summary" aria-hidden="true">Iteration ${at} of ${last}, energy ${number(now.energy, 4)}.</p>` : null}
     </section>
     <section class="settings" aria-label="Settings">
       <${Section} title="Density">
@@ -92,7 +93,8 @@ export function DensityView({ lab, choose }) {
               known(answer.bound) && ["hexagon lattice", number(answer.bound, 4), "what many regular hexagons would reach", "bound"],
               known(answer.hexagons) && ["hexagons at the end", percent(answer.hexagons), "share of cells with six sides", "hexagons"],
             ]} />
-            ${energies.length > 1 ? html`<${Chart} title="energy (dashed: hexagon lattice)" x="iteration" mark=${at}
+            ${energies.length > 1 ? html`<${Chart}
+              title=${known(answer.bound) ? "energy (dashed: hexagon lattice)" : "energy"} x="iteration" mark=${at} zero="near"
               level=${answer.bound ?? null}
                 series=${[{ name: "energy", x: energies.map((_, i) => i), y: energies, colour: COLOURS[0] }]}
                 describe=${`Energy from ${number(energies[0])} to ${number(energies.at(-1))}`} />` : null}

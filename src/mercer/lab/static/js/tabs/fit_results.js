@@ -23,16 +23,16 @@ export function sentenceOf(fit) {
 function Numbers({ fit }) {
   const labels = fit.accuracy !== undefined;
   const list = [
-    labels && ["right on the examples", percent(fit.accuracy), undefined, "accuracy"],
-    !labels && ["RMSE on the examples", number(fit.rmse), undefined, "rmse"],
+    labels && ["right on the examples", percent(fit.accuracy), "share of the examples whose label the function gives", "accuracy"],
+    !labels && ["RMSE on the examples", number(fit.rmse), "root of the mean squared error, in the units of y", "rmse"],
     fit.loo ? ["leave-one-out error", number(fit.loo.error), "error on each example, of the machine trained without it", "loo"] : null,
-    ["‖f‖", several(fit.norm), "the norm of f in its space", "norm"],
-    ["λ", number(fit.lam), undefined, "lam"],
-    ["b", fit.offset?.length ? several(fit.offset) : "none", "the offset", "offset"],
+    ["‖f‖", several(fit.norm), "the norm of f in the space of the kernel, ‖f‖² = Σ cᵢ cⱼ k(xᵢ, xⱼ): the rougher f, the larger", "norm"],
+    ["λ", number(fit.lam), "the weight of ‖f‖² against the losses: larger means smoother", "lam"],
+    ["b", fit.offset?.length ? several(fit.offset) : "none", "a number added to f, which the penalty leaves free", "offset"],
     ["support vectors", held(fit), "examples with a coefficient that is not 0", "support"],
-    fit.margin !== null && fit.margin !== undefined ? ["margin", number(fit.margin), undefined, "margin"] : null,
+    fit.margin !== null && fit.margin !== undefined ? ["margin", number(fit.margin), "1/‖f‖: half the width of the band |f + b| < 1 in the space of the kernel", "margin"] : null,
     fit.effective_dimension !== null && fit.effective_dimension !== undefined
-      ? ["effective dimension", number(fit.effective_dimension), "Σ μⱼ / (μⱼ + λ)", "effective_dimension"]
+      ? ["effective dimension", number(fit.effective_dimension), "Σ μⱼ / (μⱼ + λ), where μⱼ are the eigenvalues of K/n: how many directions λ leaves free", "effective_dimension"]
       : null,
     ["time", milliseconds(fit.seconds), "spent in the service", "seconds"],
   ];
@@ -84,7 +84,7 @@ export function FitResults({ fit, stale }) {
     <${Bumps} fit=${fit} />
     <${LeaveOneOut} fit=${fit} />
     <${Section} title=${`Certificate: ${fit.certificate?.status ?? ""}`} open=${false}>
-      <pre tabindex="0" role="region" aria-label="Certificate">${fit.certificate?.text}</pre>
+      <pre class="wrapped" tabindex="0" role="region" aria-label="Certificate">${fit.certificate?.text}</pre>
     <//>
     <${Section} title="Plan" open=${false}>
       <ul class="notes">${(fit.plan ?? []).map((reason) => html`<li>${reason}</li>`)}</ul>

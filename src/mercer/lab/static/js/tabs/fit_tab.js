@@ -66,7 +66,8 @@ export function FitTab({ lab }) {
         ...${layers}
       />
       <div class="under">
-        <${Legend} task=${data.task} support=${view.support && layers.ringed} bumps=${view.bumps} />
+        <${Legend} task=${data.task} offset=${(asked ?? machine).offset} several=${fit?.grid?.scores.length > 1}
+          support=${view.support && layers.ringed} bumps=${view.bumps} />
         <span class="row">
           <${Tick} label="support vectors" checked=${view.support} onChange=${(support) => setView({ ...view, support })} />
           <${Tick} label="bumps" checked=${view.bumps} onChange=${(bumps) => setView({ ...view, bumps })} />

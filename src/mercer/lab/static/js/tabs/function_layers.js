@@ -66,13 +66,20 @@ export const together = (...layers) => {
   return present.length ? (layer) => present.map((draw) => draw(layer)) : undefined;
 };
 
-export function Legend({ task, support, bumps }) {
+function Lines({ task, score, several }) {
+  if (task === "curve") return html`<span><i class="solid curve"></i>${score}</span>`;
+  if (several) return html`<span><i class="solid"></i>two classes lead with equal scores</span>`;
+  return html`<span><i class="solid"></i>${score} = 0</span><span><i class="broken"></i>${score} = ±1</span>`;
+}
+
+// What is drawn is f + b where there is an offset; with `several` scores, the lines are those between classes.
+export function Legend({ task, offset = false, several = false, support, bumps, terms, met }) {
+  const circles = terms || (bumps && task === "labels");
   return html`<p class="legend">
-    ${task === "labels"
-      ? html`<span><i class="solid"></i>f = 0</span><span><i class="broken"></i>f = ±1</span>`
-      : html`<span><i class="solid curve"></i>f</span>`}
+    <${Lines} task=${task} score=${offset ? "f + b" : "f"} several=${several} />
     ${support ? html`<span><i class="ring"></i>support vector</span>` : null}
-    ${bumps ? html`<span>${task === "labels" ? html`<i class="ring large"></i>area: |coefficient|, dashed: negative` : html`<i
-      class="thin"></i>the ten largest bumps cᵢ k(xᵢ, ·)`}</span>` : null}
+    ${circles ? html`<span><i class="ring large"></i>term of f: area |coefficient|, dashed: negative</span>` : null}
+    ${bumps && task === "curve" ? html`<span><i class="thin"></i>the ten largest bumps cᵢ k(xᵢ, ·)</span>` : null}
+    ${met ? html`<span><i class="ring met"></i>example just met</span>` : null}
   </p>`;
 }

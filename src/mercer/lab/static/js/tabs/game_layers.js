@@ -2,7 +2,7 @@
 
 import { html } from "../../vendor/preact.js";
 import { colour, shape } from "../parts/palette.js";
-import { levelPath } from "../plane/contour.js";
+import { levelPath, regionPath } from "../plane/contour.js";
 
 const POSITIVE = 1; // the colour and shape of +; those of − are the first
 
@@ -29,15 +29,15 @@ export function regionLayer(found, window, draft = false) {
     ${(found.regions ?? []).filter((region) => region.length > 2).map((region, i) => html`<polygon key=${i} class="region"
       fill=${colour(POSITIVE)} points=${corners(project, region)} />
       <polygon class=${draft ? "draft" : "boundary"} points=${corners(project, region)} />`)}
-    ${found.conic ? html`<path class=${draft ? "draft" : "boundary"}
-      d=${levelPath(found.conic, found.conic.values, found.level ?? 0, window, project)} />` : null}
+    ${found.conic ? html`<path class="region" fill=${colour(POSITIVE)} d=${regionPath(found.conic, window, project)} />
+      <path class=${draft ? "draft" : "boundary"} d=${levelPath(found.conic, found.conic.values, 0, window, project)} />` : null}
   </g>`;
 }
 
 // The hypothesis of an answer of the service.
 export function ofAnswer(hypothesis) {
   if (!hypothesis) return null;
-  if (hypothesis.grid) return { conic: hypothesis.grid, level: 0.5 };
+  if (hypothesis.grid) return { conic: hypothesis.grid };
   return { regions: hypothesis.regions ?? [hypothesis.region] };
 }
 

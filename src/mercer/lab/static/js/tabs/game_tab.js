@@ -15,7 +15,7 @@ const SIDES = [
   { kind: "label", title: "You label", hint: "the machine places points and must meet your labels" },
   { kind: "place", title: "You place", hint: "you place points and must meet the machine's labels" },
 ];
-const TERMS = ["x²", "xy", "y²", "x", "y", "1"];
+const TERMS = ["a, of x²", "b, of xy", "c, of y²", "d, of x", "e, of y", "f, of 1"];
 const OPEN = [-1, 3, -1, 3];
 const FRESH = { points: null, labels: null, answer: null, draft: null, met: [] };
 
@@ -58,8 +58,10 @@ function Labels({ labels, onToggle }) {
 }
 
 function Coefficients({ numbers, onChange }) {
-  return numbers.map((value, i) => html`<${Slider} key=${i} label=${TERMS[i]} value=${value} low=${-10} high=${10}
+  const terms = html`<p class="formula">+ is where a x² + b xy + c y² + d x + e y + f ≥ 0, with these coefficients:</p>`;
+  const sliders = numbers.map((value, i) => html`<${Slider} key=${i} label=${TERMS[i]} value=${value} low=${-10} high=${10}
     onChange=${(next) => onChange(numbers.map((old, k) => (k === i ? next : old)))} />`);
+  return [terms, ...sliders];
 }
 
 // The plane at each stage of the game: what can be moved there, and what is drawn.
@@ -157,6 +159,7 @@ export function GameTab({ lab }) {
     setPlay({ ...play, labels: flipped.join("") });
   };
   const words = instruction(play, game);
+  const met = play.met.length + (play.answer?.winner === "placer" ? 1 : 0); // earlier rounds, and the one just won
   useAnnounced(error ? `Refused: ${error.message}` : play.answer?.verdict || words);
   const most = lab.options.limits?.game_points ?? 10;
   const board = useMemo(() => html`<${Board} play=${play} game=${game} setPlay=${setPlay} toggle=${toggle} />`, [play, game]);
@@ -171,7 +174,7 @@ export function GameTab({ lab }) {
         ["you", String(play.score?.you ?? 0), "rounds won", "you"],
         ["machine", String(play.score?.machine ?? 0), "rounds won", "machine"],
         play.answer?.winner ? ["VC dimension", String(play.answer.vc ?? "infinite"), undefined, "vc"] : null,
-        play.met.length ? ["labellings met", `${play.met.length} of ${2 ** play.count}`] : null,
+        met ? ["labellings met", `${met} of ${2 ** play.count}`, "labellings of these points that a hypothesis gave", "met"] : null,
       ]} />
     </section>
     <section class="settings" aria-label="Settings">

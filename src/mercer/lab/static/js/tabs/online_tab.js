@@ -15,7 +15,7 @@ import { useKept } from "../state/kept.js";
 import { withDefaults } from "../state/kernel_tree.js";
 import { asRequest, missing } from "../state/points.js";
 import { DataPanel } from "./data_panel.js";
-import { curveLayer, heatLayer, levelLayer, termLayer, together } from "./function_layers.js";
+import { Legend, curveLayer, heatLayer, levelLayer, termLayer, together } from "./function_layers.js";
 import { KernelEditor } from "./kernel_editor.js";
 import { LAMBDA, LossChoice, lossOf } from "./machine_panel.js";
 import { PlaneTools } from "./plane_tools.js";
@@ -43,6 +43,10 @@ function story(online) {
   return `${parts.join(", ")}.`;
 }
 
+// The main numbers in one line, for screens on which the others stand far below.
+const figuresOf = (online, labels) =>
+  `Terms: ${online.size}, loss so far: ${number(online.losses.at(-1) ?? 0)}${labels ? `, mistakes: ${online.mistakes.at(-1) ?? 0}` : ""}.`;
+
 function Settings({ online, setOnline, options, task, error }) {
   const set = (fields) => setOnline({ ...online, ...fields });
   const loss = lossOf(online.loss, options.losses[task]);
@@ -51,7 +55,7 @@ function Settings({ online, setOnline, options, task, error }) {
   const budget = online.budget;
   return html`<${Section} title="Online machine">
     <${LossChoice} loss=${loss} choices=${options.losses[task]} onChange=${(next) => set({ loss: next })} />
-    <${Slider} label="λ" value=${online.lam || LAMBDA.low} ...${LAMBDA} disabled=${online.lam === 0} fixed="0"
+    <${Slider} label="λ" value=${online.lam || LAMBDA.low} ...${LAMBDA} typed=${{ low: 1e-12, high: 1e3 }} disabled=${online.lam === 0} fixed="0"
       onChange=${(lam) => set({ lam })} />
     <${Tick} label="no penalty (λ = 0)" checked=${online.lam === 0} onChange=${(yes) => set({ lam: yes ? 0 : 0.01 })} />
     <${Choice} label="Step size" value=${step.kind} options=${options.steps}
@@ -134,6 +138,9 @@ export function OnlineTab({ lab }) {
         setCurrent=${setCurrent} tool=${tool} most=${options.limits?.classes} limit=${options.limits?.points} ...${layers} />
       <${Stepper} what="step" at=${t} last=${lack ? 0 : last} ready=${!busy} pace=${120}
         onChange=${(next) => setOnline({ ...online, t: next })} />
+      ${answer ? html`<div class="under"><${Legend} task=${data.task} several=${answer.grid?.scores.length > 1}
+        terms=${answer.size > 0} met=${answer.last !== null} /></div>
+        <p class="summary" aria-hidden="true">${story(answer)} ${figuresOf(answer, data.task === "labels")}</p>` : null}
     </section>
     <section class="settings" aria-label="Settings">
       <${Settings} online=${online} setOnline=${setOnline} options=${choices} task=${data.task}

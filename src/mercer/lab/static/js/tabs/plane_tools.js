@@ -3,7 +3,7 @@
 import { html } from "../../vendor/preact.js";
 import { Action, Segments } from "../parts/controls.js";
 import { colour, shape } from "../parts/palette.js";
-import { named, withClasses } from "../state/points.js";
+import { cleared, named, withClasses } from "../state/points.js";
 
 const TOOLS = [
   { kind: "add", title: "Add · move", hint: "click adds, drag moves" },
@@ -34,6 +34,10 @@ export function PlaneTools({ lab, tool, setTool, current, setCurrent }) {
     setData(withClasses(data, data.classes.length + 1));
     setCurrent(data.classes.length);
   };
+  const clear = () => {
+    setData(cleared(data));
+    setCurrent?.(Math.min(current, 1));
+  };
   return html`<div class="tools">
     ${labels ? html`<${Classes} data=${data} current=${current} setCurrent=${setCurrent} most=${most} add=${addClass} />` : null}
     <${Segments} label="What a click does" value=${tool} options=${labels ? TOOLS : [TOOLS[0], TOOLS[2]]} onChange=${setTool} />
@@ -41,7 +45,7 @@ export function PlaneTools({ lab, tool, setTool, current, setCurrent }) {
       <${Action} label="Undo" disabled=${!history.canUndo} onClick=${history.undo}>↶<//>
       <${Action} label="Redo" disabled=${!history.canRedo} onClick=${history.redo}>↷<//>
       <${Action} label="Clear: remove all points" disabled=${!data.points.length}
-        onClick=${() => setData({ ...data, points: [] })}>Clear<//>
+        onClick=${clear}>Clear<//>
     </span>
   </div>`;
 }

@@ -13,10 +13,18 @@ import { useAnswer, useRead } from "../service/answer.js";
 // What a column begins with: what is typical or, of a number of which that is unknown, the middle.
 const begin = ({ kind, typical, low, high }) => typical ?? (kind === "number" ? (low + high) / 2 : null);
 
+// A little beyond what was seen, so that it can be tried; what was never below 0 stays there.
+const BEYOND = 0.2;
+
+function reach({ low, high }) {
+  const more = BEYOND * (high - low);
+  return { low: low >= 0 ? Math.max(0, low - more) : low - more, high: high + more };
+}
+
 function Column({ column, value, onChange }) {
   const { name, kind, low, high, levels } = column;
   if (kind === "number" && low < high) {
-    return html`<${Slider} label=${name} value=${value ?? begin(column)} low=${low} high=${high} onChange=${onChange} />`;
+    return html`<${Slider} label=${name} value=${value ?? begin(column)} ...${reach(column)} onChange=${onChange} />`;
   }
   if (levels?.length) {
     return html`<${Choice} label=${name} value=${value} options=${levels.map((level) => ({ kind: level, title: String(level) }))}
@@ -47,7 +55,7 @@ function Dependence({ dependence, column, model, value }) {
   }
   if (typeof values[0] !== "number") return html`<p class="hint">${title}</p><${Bars}
     values=${values.map((at, i) => [at, predictions[i]])} format=${shown} />`;
-  return html`<${Chart} title=${title} x=${column} height=${180} mark=${Number(value)}
+  return html`<${Chart} title=${title} x=${column} height=${180} mark=${typeof value === "number" ? value : null}
     series=${[{ name: model.target, x: values, y: predictions, colour: COLOURS[0] }]} />`;
 }
 
@@ -61,7 +69,7 @@ function WhatIf({ model }) {
   const [row, setRow] = useState(first);
   const [column, setColumn] = useState(model.importance?.[0]?.column ?? model.columns[0].name);
   useEffect(() => setRow(first), [model]);
-  const { answer, error, busy } = useAnswer("/api/predict", { row, column });
+  const { answer, asked, error, busy } = useAnswer("/api/predict", { row, column });
   useAnnounced(answer ? sentenceOf(model, answer) : "");
   const touch = (name, value) => {
     setRow({ ...row, [name]: value });
@@ -82,15 +90,17 @@ function WhatIf({ model }) {
         ? html`<div class="results">
             <${Figures} list=${[
               [model.target, `${shown(answer.prediction)}${model.unit ? ` ${model.unit}` : ""}`, undefined, "prediction"],
-              answer.interval ? ["interval", `${number(answer.interval[0], 4)} to ${number(answer.interval[1], 4)}`, undefined, "interval"] : null,
+              answer.interval ? [`${percent(model.coverage)} interval`, `${number(answer.interval[0], 4)} to ${number(answer.interval[1], 4)}`, "so often does such an interval hold the true value", "interval"] : null,
             ]} />
             ${chances ? html`<${Bars} values=${chances} format=${percent} />` : null}
             ${answer.notes?.length ? html`<ul class="warnings">${answer.notes.map((note) => html`<li>${note}</li>`)}</ul>` : null}
-            <${Dependence} dependence=${answer.dependence} column=${column} model=${model} value=${row[column]} />
+            <${Dependence} dependence=${answer.dependence} column=${asked.column} model=${model}
+              value=${asked.row[asked.column]} />
           </div>`
         : null}
       ${model.importance?.length
-        ? html`<${Section} title="What the prediction rests on"><${Bars}
+        ? html`<${Section} title="Importance of the columns">
+          <${Hint}>Growth of the error when the values of a column are shuffled.<//><${Bars}
           values=${model.importance.slice(0, 12).map((each) => [each.column, each.value])} format=${(value) => number(value)} /><//>`
         : null}
       <${Section} title="About the model" open=${false}><pre tabindex="0" role="region"
