@@ -1,10 +1,15 @@
-"""Asks an ASGI application without a server: what tests of single answers need."""
+"""Asks an ASGI application, without a server (what tests of single answers need) or behind one."""
 
 from __future__ import annotations
 
 import asyncio
 import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
+
+from mercer._http.server import listening, server_of
 
 
 async def asked(app: Any, method: str, path: str, body: bytes = b"", headers: dict[str, str] | None = None):
@@ -64,3 +69,18 @@ def refused(answer, field=None, *words):
         assert word in body["error"], body
     json.dumps(body, allow_nan=False)
     return body
+
+
+@contextmanager
+def serving(app: Any, timeout: float = 5) -> Iterator[int]:
+    """An application on a port, in a thread: the port's number."""
+    with listening("127.0.0.1", 0) as listener:
+        server = server_of(app, False, timeout)
+        thread = threading.Thread(target=server.run, args=([listener],))
+        thread.start()
+        try:
+            yield listener.getsockname()[1]
+        finally:
+            server.should_exit = True
+            thread.join(20)
+            assert not thread.is_alive()

@@ -1,15 +1,14 @@
 """The lab without a server, points to fit, and requests that are right until a test spoils them."""
 
-import threading
-from contextlib import contextmanager
+from functools import partial
 
 import numpy as np
 import pytest
 
+import asgi
 import mercer
 from asgi import ask
 from hasty import in_haste
-from mercer._http.server import listening, server_of
 from mercer.lab import make_app
 
 GAUSSIAN = {"kind": "gaussian", "sigma": 0.7}
@@ -75,21 +74,7 @@ def models():
         )
 
 
-@contextmanager
-def _serving(app):
-    with listening("127.0.0.1", 0) as listener:
-        server = server_of(app, False, 1)
-        thread = threading.Thread(target=server.run, args=([listener],))
-        thread.start()
-        try:
-            yield listener.getsockname()[1]
-        finally:
-            server.should_exit = True
-            thread.join(20)
-            assert not thread.is_alive()
-
-
 @pytest.fixture(scope="session")
 def serving():
     """A context manager: an application on a port, in a thread."""
-    return _serving
+    return partial(asgi.serving, timeout=1)

@@ -2,15 +2,13 @@
 
 import http.client
 import json
-import threading
-from contextlib import contextmanager
 
 import numpy as np
 import pytest
 
+import asgi
 import mercer
 from hasty import in_haste
-from mercer._http.server import listening, server_of
 from mercer.tables.serve import make_app
 
 
@@ -62,31 +60,17 @@ def rows():
     return some_rows
 
 
-@contextmanager
-def _serving(app, timeout=5):
-    with listening("127.0.0.1", 0) as listener:
-        server = server_of(app, False, timeout)
-        thread = threading.Thread(target=server.run, args=([listener],))
-        thread.start()
-        try:
-            yield listener.getsockname()[1]
-        finally:
-            server.should_exit = True
-            thread.join(20)
-            assert not thread.is_alive()
-
-
 @pytest.fixture(scope="session")
 def serving():
     """A context manager: an application on a port, in a thread."""
-    return _serving
+    return asgi.serving
 
 
 @pytest.fixture(scope="module")
 def port(regression):
     """The regression, served with small limits."""
     app = make_app(regression, max_body=20_000, max_rows=50, timeout=2)
-    with _serving(app) as port:
+    with asgi.serving(app) as port:
         yield port
 
 
