@@ -1,5 +1,6 @@
 """Plans: what is chosen, why, and how much memory it takes, all before anything is computed."""
 
+import time
 import tracemalloc
 from dataclasses import replace
 
@@ -55,7 +56,8 @@ def test_choices(kernel, loss, n, d, representation, solver):
     assert isinstance(chosen.representation, representation)
     assert isinstance(chosen.solver, solver)
     assert chosen.examples == n and chosen.memory > 0 and chosen.flops > 0
-    assert len(chosen.reasons) == 2 and all(len(r) > 10 for r in chosen.reasons)
+    # With centres it is also said how they are chosen.
+    assert len(chosen.reasons) == 2 + (representation is Nystrom) and all(len(r) > 10 for r in chosen.reasons)
 
 
 def test_little_memory_leads_to_centres():
@@ -89,6 +91,17 @@ def test_what_will_not_fit_is_said():
     assert "this may not fit: about 1" in chosen.reasons[-1] and "1.1 GB free" in chosen.reasons[-1]
 
 
+@pytest.mark.parametrize("solver", [Cholesky(), CG(store=True)], ids=repr)
+def test_a_matrix_that_cannot_be_had_is_refused_before_anything_is_computed(solver):
+    many, y = np.zeros((200_000, 1)), np.zeros(200_000)
+    machine = KernelRidge(Gaussian(1.0), representation="full", solver=solver)
+    began = time.perf_counter()
+    with pytest.raises(ValueError, match="200,000×200,000, .* GB are free: use .*representation='nystrom'"):
+        machine.fit(many, y)
+    assert time.perf_counter() - began < 5
+    assert "this may not fit" in str(machine.plan(many, y))  # a plan is an answer, whatever it says
+
+
 def test_the_issue_asks_for_this_one():
     """n = 200,000, d = 28, float32: in less than 3 GB."""
     chosen = plan(Gaussian(), Squared(), 200_000, 28, itemsize=4, memory=7 * GB)
@@ -111,7 +124,11 @@ def test_requests_are_respected_and_said():
     chosen = plan(Gaussian(), Squared(), 100, representation=Nystrom(n_centres=7), solver=GradientDescent())
     assert chosen.representation == Nystrom(n_centres=7) and chosen.solver == GradientDescent()
     assert chosen.unknowns == 7
-    assert chosen.reasons == ("Nystrom(n_centres=7) was asked for", "GradientDescent() was asked for")
+    assert chosen.reasons == (
+        "Nystrom(n_centres=7) was asked for",
+        "of 7 centres 6 are drawn uniformly, the others where these are far, as in k-means++",
+        "GradientDescent() was asked for",
+    )
 
 
 def test_lasso_gets_coordinate_descent():

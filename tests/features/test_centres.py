@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
 from mercer.engines import Tiled
 from mercer.features import centres
@@ -9,6 +10,7 @@ from mercer.features.centres import (
     Centres,
     KMeansPlusPlus,
     Leverage,
+    Mixed,
     PivotedCholesky,
     Uniform,
     centres_of,
@@ -17,6 +19,8 @@ from mercer.features.centres import (
 from mercer.kernels import FunctionKernel, Gaussian, Linear
 
 ALL = [
+    Mixed(),
+    Mixed(share=1.0),
     Uniform(),
     KMeansPlusPlus(),
     KMeansPlusPlus(per_round=1),
@@ -84,6 +88,55 @@ def test_better_than_uniform_where_density_varies(how):
     ours = np.mean([nystrom_error(X, choose(how, X, 40, seed=s)) for s in range(3)])
     uniform = np.mean([nystrom_error(X, choose(Uniform(), X, 40, seed=s)) for s in range(3)])
     assert ours < 0.7 * uniform
+
+
+def test_mixed_finds_a_lonely_point_and_stays_with_the_crowd():
+    rng = np.random.default_rng(0)
+    X = np.vstack([rng.standard_normal((1499, 2)), [[12.0, 12.0]]])
+    for seed in range(40):
+        index = choose(Mixed(), X, 200, seed=seed)
+        assert 1499 in index
+        # Three quarters are uniform: about as many centres near the middle as there are points, times that.
+        inner = np.linalg.norm(X, axis=1) < 1
+        assert np.mean(inner[index]) > 0.6 * np.mean(inner)
+
+
+@pytest.mark.parametrize("form", [np.asarray, csr_array, lambda X: X.astype(np.float32)])
+def test_mixed_takes_equal_points_once_while_there_are_others(form):
+    X = np.repeat(points(50).astype(np.float32).astype(float), 10, axis=0)
+    for m in (1, 20, 49, 50):
+        index = choose(Mixed(), form(X), m)
+        assert len(np.unique(X[index], axis=0)) == m
+
+
+def test_mixed_takes_equal_objects_once():
+    words = np.array(["ab", "cd", "ef", "gh"] * 10, dtype=object)
+    k = FunctionKernel(lambda a, b: float(a == b))
+    index = choose(Mixed(share=0.75), words, 4, k)
+    assert set(words[index]) == {"ab", "cd", "ef", "gh"}
+
+
+def test_mixed_looks_at_a_sample_where_values_are_dear():
+    """A point outside of the sample is not computed with, but for the centres."""
+    seen = []
+
+    def k(a, b):
+        seen.append((a, b))
+        return float(a == b)
+
+    n, m = 400, 20
+    words = np.array([f"w{i}" for i in range(n)], dtype=object)
+    index = choose(Mixed(), words, m, FunctionKernel(k))
+    assert len(np.unique(index)) == m
+    assert Mixed().looked_at(n, m, dear=True) == 50
+    assert len({a for a, _ in seen} - set(words[index])) <= 50
+    assert "of 50 points" in Mixed().words(n, m, dear=True)
+    assert Mixed().looked_at(10**7, 10**4, remote=True) == 2**30 // 10**4
+
+
+def test_mixed_share_is_a_share():
+    with pytest.raises(ValueError, match="share must be between 0 and 1"):
+        choose(Mixed(share=2), points(), 5)
 
 
 def test_uniform_is_uniform():
@@ -170,6 +223,7 @@ def test_pivoted_cholesky_of_zero():
 @pytest.mark.parametrize(
     "name, cls",
     [
+        ("mixed", Mixed),
         ("uniform", Uniform),
         ("k-means++", KMeansPlusPlus),
         ("leverage", Leverage),
@@ -183,7 +237,7 @@ def test_names(name, cls):
 
 @pytest.mark.parametrize("value", ["unifrom", None, 3, Uniform])
 def test_unknown_names(value):
-    with pytest.raises(ValueError, match="centres must be a Centres object or one of 'uniform'"):
+    with pytest.raises(ValueError, match="centres must be a Centres object or one of 'mixed', 'uniform'"):
         centres_of(value)
 
 

@@ -22,7 +22,7 @@ def build(representation, X=X, kernel=None):
 
 
 @pytest.mark.parametrize(
-    "centres", ["uniform", "k-means++", "leverage", "pivoted_cholesky", PivotedCholesky(3)]
+    "centres", ["mixed", "uniform", "k-means++", "leverage", "pivoted_cholesky", PivotedCholesky(3)]
 )
 def test_build(centres):
     built = build(Nystrom(n_centres=9, centres=centres))
@@ -103,7 +103,9 @@ def test_n_centres_must_be_a_count(m):
 
 @pytest.mark.parametrize("centres", ["unifrom", None, 7, Uniform])
 def test_centres_must_be_known(centres):
-    with pytest.raises(ValueError, match="centres must be a Centres object or one of 'uniform', 'k-means"):
+    with pytest.raises(
+        ValueError, match="centres must be a Centres object or one of 'mixed', 'uniform', 'k-means"
+    ):
         KernelRidge(representation=Nystrom(n_centres=3, centres=centres), offset=False).fit(X, X[:, 0])
 
 
@@ -118,3 +120,25 @@ def test_a_value():
     assert repr(Nystrom(n_centres=5, centres="leverage")) == "Nystrom(n_centres=5, centres='leverage')"
     assert Nystrom(centres=np.eye(2)) == Nystrom(centres=[[1.0, 0.0], [0.0, 1.0]])
     assert Nystrom(n_centres=5) != Nystrom(n_centres=6)
+
+
+def test_an_outlier_is_fitted_as_in_the_exact_solution():
+    rng = np.random.default_rng(1)
+    P = rng.standard_normal((600, 2))
+    P[0] = 12.0
+    y = np.append(3.0, np.sin(P[1:, 0]))
+    K = np.exp(-((P[:, None] - P[None]) ** 2).sum(axis=2) / 2)
+    c = np.linalg.solve(K + 1e-6 * 600 * np.eye(600), y)
+    machine = KernelRidge(
+        Gaussian(1.0), lam=1e-6, representation=Nystrom(200), offset=False, random_state=1
+    ).fit(P, y)
+    assert abs(machine.predict(P[:1])[0] - K[0] @ c) < 1e-6
+    assert "of 200 centres 150 are drawn uniformly, the others where these are far" in str(machine.plan_)
+
+
+def test_rows_of_weight_zero_are_no_centres():
+    weights = np.ones(40)
+    weights[:20] = 0
+    machine = KernelRidge(Gaussian(1.0), lam=1e-3, representation=Nystrom(15), random_state=0)
+    Z = machine.fit(X, X[:, 0], sample_weight=weights).function_.points
+    assert not (Z[:, None] == X[None, :20]).all(axis=2).any()

@@ -16,6 +16,7 @@ from mercer.engines import Engine
 from mercer.kernels import Finite, Precomputed
 from mercer.kernels.base import Kernel
 from mercer.losses import Loss
+from mercer.posterior import MAKERS, PAIR_BYTES, Observations
 from mercer.representations import Features, Full, Lasso, Nystrom, Representation
 from mercer.rows import Rows
 from mercer.solvers.cost import LARGEST_FACTOR, SQUARES, Shape, bytes_in_words
@@ -30,6 +31,9 @@ _EXACT_DUAL_REMOTE = 500_000
 # With centres or features the dual solver is exact, too, and quick up to here.
 _DUAL_FEATURES = 1_000
 _EXACT_JOINT = 3_000
+# On a GPU a factor of so many rows takes about a second. Of more of them, in float32, conjugate gradients are
+# tried first.
+_DENSE_SINGLE = 40_000
 # From here on conjugate gradients on the stored matrix are faster than factoring it.
 _CG_FROM = 3_000
 # In float32, from so many centres, and so many examples for each of them, on, conjugate gradients beat
@@ -80,6 +84,8 @@ class Plan:
     flops: float = 0.0
     reasons: tuple[str, ...] = ()
     passed_over: tuple[str, ...] = ()
+    # Why it can't be carried out, with a way out; "" if nothing is known against it.
+    refusal: str = ""
 
     def __str__(self) -> str:
         parts = [f"{part!r}" for part in (self.representation, self.solver) if part is not None]
@@ -112,6 +118,10 @@ def make_plan(
     """Fill in what was left to "auto", within the memory that is free; `sizes` are those of the examples."""
     free = available_memory() if memory is None else memory
     sizes = replace(sizes, remote=engine.remote, joint=loss.joint, free=free)
+    if engine.remote:
+        there = engine.usable()
+        sizes = replace(sizes, room=there.free_bytes(), single_faster=there.single_faster)
+        sizes = replace(sizes, direct_rows=there.direct_rows)
     sizes = replace(sizes, quadratic=loss.quadratic, smooth=loss.smooth)
     reasons: list[str] = []
     passed: list[str] = []
@@ -131,6 +141,8 @@ def make_plan(
     kinds = {Full: "full", Nystrom: "centres"}
     kind = next((name for known, name in kinds.items() if isinstance(representation, known)), "features")
     shape = replace(sizes, unknowns=representation.size(kernel, sizes.n, sizes.d), kind=kind)
+    if isinstance(representation, Nystrom):
+        reasons.append(_whence(representation, kernel, shape))
     if solver is None:
         solver = first(_solvers(loss, representation, shape))
     else:
@@ -147,7 +159,25 @@ def make_plan(
         )
     return Plan(
         *(representation, solver, engine, sizes.n, shape.unknowns, cost.memory, cost.flops),
-        *(tuple(reasons), tuple(passed)),
+        *(tuple(reasons), tuple(passed), _too_large(solver, shape)),
+    )
+
+
+def _whence(representation: Nystrom, kernel: Kernel, shape: Shape) -> str:
+    """How centres are chosen; of examples that live elsewhere among those of the first look."""
+    among = " (among a uniform sample of the rows)" if shape.elsewhere else ""
+    return representation.words(kernel, shape.n, shape.unknowns, shape.remote) + among
+
+
+def _too_large(solver: solvers.Solver, shape: Shape) -> str:
+    """Why the n×n matrices without which this solver can do nothing can't be had; "" if they can."""
+    need = solver.indispensable(shape)
+    if need <= shape.free:
+        return ""
+    return (
+        f"solver {solver!r} with a coefficient for each of {shape.n:,} examples takes matrices of "
+        f"{shape.n:,}×{shape.n:,}, {bytes_in_words(need)}, and {bytes_in_words(shape.free)} are free: "
+        f"{solver.without_matrix}, or representation='nystrom', which has one coefficient a centre"
     )
 
 
@@ -194,8 +224,9 @@ def _representations(kernel: Kernel, loss: Loss, sizes: Shape) -> Iterator[Optio
         )
     limit = _EXACT_LEAST_SQUARES if loss.quadratic else _EXACT_JOINT if loss.joint else _EXACT_OTHER
     need = n * n * sizes.itemsize * (1 if loss.quadratic else 2)
-    if remote and loss.quadratic:
-        limit, need = _EXACT_REMOTE, 0  # no matrix is kept, and products are fast
+    if remote and not loss.joint:
+        # Matrices are kept there if at all, products are fast, and so are factors up to some size.
+        limit, need = (_EXACT_REMOTE if loss.quadratic else max(sizes.direct_rows, _EXACT_OTHER)), 0
     if _kinked(loss):
         limit, need = (_EXACT_DUAL_REMOTE if remote else _EXACT_DUAL), 0
     objection = None
@@ -293,12 +324,14 @@ def _for_kinks(loss: Loss, shape: Shape) -> Iterator[Option]:
 
 def _for_least_squares(shape: Shape) -> Iterator[Option]:
     n, p = shape.n, shape.unknowns
+    if shape.full and shape.remote:
+        yield from _for_least_squares_remote(shape)
     if shape.full:
         need = solvers.Cholesky().cost(shape).memory
         many = f"{p:,} examples are more than {_CG_FROM:,}" if p > _CG_FROM else None
         large = f"a factor takes {bytes_in_words(need)}" if need > 0.8 * shape.free else None
         yield Option(solvers.Cholesky(), f"the {p:,}×{p:,} matrix fits: factored", many or large)
-        stored = not shape.remote and solvers.CG().would_store(p, shape.float32, shape.free)
+        stored = solvers.CG().would_store(p, shape.float32, shape.free)
         how = (
             "on the matrix kept in memory"
             if stored
@@ -321,6 +354,22 @@ def _for_least_squares(shape: Shape) -> Iterator[Option]:
         None if p <= LARGEST_FACTOR else f"{p:,} unknowns are too many to factor",
     )
     yield Option(solvers.CG(), f"{p:,} unknowns are too many to factor: conjugate gradients")
+
+
+def _for_least_squares_remote(shape: Shape) -> Iterator[Option]:
+    """Where K is computed on a GPU it is factored there, too, if it fits."""
+    n, item = shape.n, shape.item_there
+    objection = None
+    if item is None:
+        need, free = bytes_in_words(shape.factored(8)), bytes_in_words(shape.room)
+        objection = f"K takes {need}, and the GPU has {free} free"
+    elif n > _DENSE_SINGLE and shape.itemsize == 4:
+        objection = f"{n:,} examples in float32: fewer products than a factor costs may do"
+    yield Option(solvers.Cholesky(), f"the {n:,}×{n:,} matrix fits on the GPU: factored there", objection)
+    after = ", and a factor if they lead nowhere" if item is not None else ""
+    yield Option(
+        solvers.CG(), f"{objection}: conjugate gradients on the GPU without the matrix in memory{after}"
+    )
 
 
 def sizes_of(X: Any, outputs: int, kernel: Kernel) -> Shape:
@@ -387,3 +436,11 @@ def own_coordinates(kernel: Kernel, points: Any) -> float:
 def has_few_coordinates(kernel: Kernel, points: Any) -> bool:
     """May all of the kernel's own coordinates be written down?"""
     return own_coordinates(kernel, points) <= _LARGEST_EXPLICIT
+
+
+def posterior_method(seen: Observations) -> str:
+    """What `posterior(method="auto")` means: all pairs of examples where memory holds them, else samples."""
+    if not seen.full:
+        return "dtc"
+    fits = PAIR_BYTES * len(seen.y) ** 2 <= available_memory()
+    return "exact" if fits or "pathwise" not in MAKERS else "pathwise"

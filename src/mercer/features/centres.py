@@ -8,7 +8,13 @@ from typing import Any
 import numpy as np
 
 from mercer._params import Params
+from mercer._units import equal_rows
 from mercer.operators import KernelOperator
+
+# Rounds in which mixed centres are drawn by distance: distances are brought up to date after each.
+_ROUNDS = 16
+# Values of a kernel that come from a GPU while centres are chosen: a few seconds.
+_MOST_FETCHED = 1 << 30
 
 
 class Centres(Params):
@@ -32,6 +38,10 @@ class Centres(Params):
         """Indices of m distinct points of K = K(X, X), in increasing order."""
         raise NotImplementedError
 
+    def words(self, n: int, m: int, dear: bool = False, remote: bool = False) -> str:
+        """How m of n points are chosen, for a plan; `dear`, `remote` as operators say it."""
+        return f"centres are chosen by {self!r}"
+
 
 class Uniform(Centres):
     """m points drawn uniformly without replacement.
@@ -46,6 +56,106 @@ class Uniform(Centres):
 
     def choose(self, K, m, rng):
         return np.sort(rng.choice(K.shape[0], m, replace=False))
+
+    def words(self, n, m, dear=False, remote=False):
+        return "centres are drawn uniformly"
+
+
+class Mixed(Centres):
+    """Three quarters of the centres uniform, the others where these are far: the default.
+
+    Uniform centres go where the examples are, which is best for the average error, and miss the few that lie
+    apart: there f would be 0. So the others are taken in rounds by the squared kernel distance
+    k(x,x) + k(z,z) − 2k(x,z) to the nearest centre: each round the farthest point, and some drawn ∝ that
+    distance, as in k-means++. Equal points are taken once, as long as there are others.
+
+    The price is n·m kernel values, that of one product with K(X, Z), of which a fit takes many. Where
+    values are dear (points that are not vectors) or have to come from a GPU, the others are drawn from
+    a uniform sample of the points (`looked_at`).
+
+    Parameters
+    ----------
+    share : float
+        The share of centres that are drawn by distance.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.engines import Tiled
+    >>> from mercer.kernels import Gaussian
+    >>> X = np.append(np.linspace(0, 1, 999), 9.0)[:, None]       # the last one lies apart
+    >>> K = Tiled().operator(Gaussian(1.0), X)
+    >>> bool(999 in Mixed().choose(K, 10, np.random.default_rng(0)))
+    True
+    >>> Mixed().words(1000, 10)
+    'of 10 centres 8 are drawn uniformly, the others where these are far, as in k-means++'
+    """
+
+    def __init__(self, share=0.25):
+        self.share = share
+
+    def choose(self, K, m, rng):
+        if not 0 <= self.share <= 1:
+            raise ValueError(f"Mixed: share must be between 0 and 1, got {self.share!r}")
+        n = K.shape[0]
+        # Equal objects (graphs, strings) have distance 0, which does as well.
+        different = np.unique(equal_rows(K.X), return_index=True)[1] if K.kernel.vectors else np.arange(n)
+        if len(different) <= m:
+            rest = np.setdiff1d(np.arange(n), different)
+            return np.sort(np.append(different, rng.choice(rest, m - len(different), replace=False)))
+        chosen = rng.choice(different, m - self._far(m), replace=False)
+        looked = self.looked_at(n, m, K.dear, K.remote)
+        if looked < len(different):
+            others = np.setdiff1d(different, chosen)
+            different = np.append(chosen, rng.choice(others, looked - len(chosen), replace=False))
+        some = np.sort(different)
+        part = K if len(some) == n else K.among(some, some)
+        return some[_farther(part, np.searchsorted(some, chosen), m, rng)]
+
+    def _far(self, m: int) -> int:
+        """How many of m centres are drawn by distance: the first can't be."""
+        return min(int(self.share * m), m - 1)
+
+    def looked_at(self, n: int, m: int, dear: bool = False, remote: bool = False) -> int:
+        """How many of n points the distance to the nearest centre is computed of."""
+        most = max(2 * m, n // 8) if dear else max(2 * m, _MOST_FETCHED // m) if remote else n
+        return min(n, most)
+
+    def words(self, n, m, dear=False, remote=False):
+        looked, far = self.looked_at(n, m, dear, remote), self._far(m)
+        among = f" of {looked:,} points" if looked < n else ""
+        return (
+            f"of {m:,} centres {m - far:,} are drawn uniformly, the others{among} where these are far, "
+            "as in k-means++"
+        )
+
+
+def _farther(K: KernelOperator, chosen: np.ndarray, m: int, rng: np.random.Generator) -> np.ndarray:
+    """m indices in increasing order: those chosen, and others by their squared distance to the nearest.
+
+    The farthest of every round is taken, since draws ∝ distance may pass over a single outlier.
+    """
+    diagonal = K.diag()
+    nearest = np.full(K.shape[0], np.inf)
+    count, fresh = -(-(m - len(chosen)) // _ROUNDS), chosen
+    while len(chosen) < m:
+        own = diagonal[fresh].astype(K.dtype)
+
+        def step(rows, values, own=own):
+            gap = diagonal[rows] - (2 * values - own).max(axis=1)
+            nearest[rows] = np.minimum(nearest[rows], gap)
+
+        with np.errstate(invalid="ignore", over="ignore"):  # of values that aren't finite others speak
+            K.among(columns=fresh).reduce(step)
+            known = nearest > 16 * np.finfo(K.dtype).eps * np.abs(diagonal)
+        weights = np.where(known & np.isfinite(nearest), nearest, 0.0)
+        farthest = int(np.argmax(weights))
+        first = np.array([farthest] if weights[farthest] > 0 else [], dtype=int)
+        weights[first] = 0.0
+        taken = np.append(chosen, first)
+        fresh = np.append(first, _draw(weights, min(count, m - len(chosen)) - len(first), taken, rng))
+        chosen = np.append(chosen, fresh)
+    return np.sort(chosen)
 
 
 class KMeansPlusPlus(Centres):
@@ -181,6 +291,7 @@ class PivotedCholesky(Centres):
 
 
 _NAMES: dict[str, type[Centres]] = {
+    "mixed": Mixed,
     "uniform": Uniform,
     "k-means++": KMeansPlusPlus,
     "leverage": Leverage,

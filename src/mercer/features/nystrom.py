@@ -29,8 +29,8 @@ class NystromFeatures(ClassNamePrefixFeaturesOutMixin, FeatureMap):
     kernel : Kernel
     n_centres : int
         Number of centres (at most the number of training points).
-    centres : "uniform", "k-means++", "leverage", "pivoted_cholesky" or a Centres object
-        How they are chosen.
+    centres : "mixed", "uniform", "k-means++", "leverage", "pivoted_cholesky" or a Centres object
+        How they are chosen; "mixed": three quarters of them uniformly, the others where these are far.
     random_state : int, RandomState or None
 
     Attributes
@@ -48,7 +48,7 @@ class NystromFeatures(ClassNamePrefixFeaturesOutMixin, FeatureMap):
     True
     """
 
-    def __init__(self, kernel=_GAUSSIAN, n_centres=100, centres="uniform", random_state=None):
+    def __init__(self, kernel=_GAUSSIAN, n_centres=100, centres="mixed", random_state=None):
         self.kernel = kernel
         self.n_centres = n_centres
         self.centres = centres

@@ -1,6 +1,6 @@
 """Representations: of which functions is f a combination?"""
 
-from mercer.features.centres import Centres, KMeansPlusPlus, Leverage, PivotedCholesky, Uniform
+from mercer.features.centres import Centres, KMeansPlusPlus, Leverage, Mixed, PivotedCholesky, Uniform
 from mercer.representations.base import Built, Representation
 from mercer.representations.features import Features, Lasso
 from mercer.representations.full import Full
@@ -14,6 +14,7 @@ __all__ = [
     "KMeansPlusPlus",
     "Lasso",
     "Leverage",
+    "Mixed",
     "Nystrom",
     "PivotedCholesky",
     "Representation",

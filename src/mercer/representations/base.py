@@ -24,8 +24,12 @@ def precise(kernel: Kernel, X: Any, unknowns: int, n: int | None = None) -> Any:
     Coefficients of both signs are large and cancel, and kernel values of points far from 0 differ little:
     rounded to float32, what matters may be lost. `n` counts all points, where these are a sample.
     """
-    small = kernel.vectors and X.dtype == np.float32 and (n or X.shape[0]) * unknowns <= SMALL
-    return X.astype(np.float64) if small else X
+    return in_float64(kernel, X) if (n or X.shape[0]) * unknowns <= SMALL else X
+
+
+def in_float64(kernel: Kernel, X: Any) -> Any:
+    """The points, if they are float32 vectors, in float64."""
+    return X.astype(np.float64) if kernel.vectors and X.dtype == np.float32 else X
 
 
 @dataclass(frozen=True, eq=False)

@@ -24,8 +24,9 @@ class Nystrom(Representation):
     ----------
     n_centres : int, optional
         Number of centres. None: about 4√n, at least 1000 (and at most n).
-    centres : "uniform", "k-means++", "leverage", "pivoted_cholesky", a Centres object, or points
-        How to choose them, or the points themselves.
+    centres : "mixed", "uniform", "k-means++", "leverage", "pivoted_cholesky", a Centres object, or points
+        How to choose them, or the points themselves. "mixed": three quarters of them uniformly, the
+        others where these are far (`Mixed`), so that examples that lie apart are not left out.
 
     Examples
     --------
@@ -39,7 +40,7 @@ class Nystrom(Representation):
 
     name = "nystrom"
 
-    def __init__(self, n_centres=None, centres="uniform"):
+    def __init__(self, n_centres=None, centres="mixed"):
         self.n_centres = n_centres
         self.centres = centres
 
@@ -55,6 +56,12 @@ class Nystrom(Representation):
         if not isinstance(self.centres, (str, Centres)):
             return len(self.centres)
         return min(n, max(1000, int(4 * math.sqrt(n))) if self.n_centres is None else int(self.n_centres))
+
+    def words(self, kernel, n, m, remote=False) -> str:
+        """Where the centres come from, for a plan."""
+        if not isinstance(self.centres, (str, Centres)):
+            return f"{m:,} centres are given"
+        return centres_of(self.centres).words(n, m, not kernel.vectors, remote)
 
     def build(self, kernel, X, rng, engine, seen=None, n=None):
         self.validate()
