@@ -4,6 +4,7 @@
     PYTHONPATH=src python -m benchmarks.bench_gpu products exact --exact-n 1000000 --sigma 2 --lam 1e-7
     PYTHONPATH=src python -m benchmarks.bench_gpu --budget 500 --limit 120 --out results.jsonl
     PYTHONPATH=src python -m benchmarks.bench_gpu svm --data build/data --limit 400
+    PYTHONPATH=src python -m benchmarks.bench_gpu dense --lam 1e-8 --limit 120
 
 Jobs are chosen by the beginnings of their names. Every result is a line of JSON, written when it is known, so
 a run that is killed keeps what it had. Jobs share a process, which spares starting CUDA each time; if one

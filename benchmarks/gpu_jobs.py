@@ -3,8 +3,8 @@
 Only torch, triton, scikit-learn and numba are needed beside Mercer, so all this runs from a source tree. With
 ``device="cpu"`` everything runs on the CPU engine, which is how it is tested where there is no GPU.
 
-The SVMs read mnist.npz and covtype.npz: from the data folder beside the checkout, or from the one given as
-``--data`` where only those two files were brought along.
+The SVMs read mnist.npz and covtype.npz, and the tables of `gpu_dense` uci/*.npz: from the data folder beside
+the checkout, or from the one given as ``--data`` where only those files were brought along.
 """
 
 from __future__ import annotations
@@ -48,6 +48,10 @@ class Options:
     svm_mnist_n: int = 60_000
     svm_covtype_n: int = 500_000
     svm_tol: float = 1e-3
+    dense_n: tuple[int, ...] = (16_000, 36_000, 100_000)
+    dense_lam: tuple[float, ...] = (1e-4, 1e-7, 1e-10)
+    table_n: int = 20_000
+    path_n: int = 20_000
     data: str = ""
 
 
@@ -57,6 +61,10 @@ def jobs(o: Options) -> dict:
     for d in o.product_d:
         found[f"products-d{d}"] = partial(product, o, o.product_n, d)
         found[f"torch-d{d}"] = partial(torch_product, o, o.product_n, d)
+    for d in o.product_d:
+        found[f"products-t8-d{d}"] = partial(product, o, o.product_n, d, t=8)
+        for name in ("matern", "laplacian"):
+            found[f"products-{name}-d{d}"] = partial(product, o, o.product_n, d, kernel=name)
     found["symmetric-d3"] = partial(product, o, o.product_n, 3, symmetric=True)
     for n in o.exact_n:
         found[f"exact-{n}"] = partial(exact, o, n)
@@ -71,7 +79,9 @@ def jobs(o: Options) -> dict:
         found[f"scaling-product-{n}"] = partial(product, o, n, o.scaling_d, repeat=1)
         found[f"scaling-nystrom-{n}"] = partial(nystrom, o, n, o.scaling_m)
     found["nystrom"] = partial(nystrom, o, o.nystrom_n, o.nystrom_m)
-    return found
+    from benchmarks import gpu_dense  # which shares the rest of this file
+
+    return found | gpu_dense.jobs(o)
 
 
 # -- jobs -----------------------------------------------------------------------------------------------
@@ -99,13 +109,23 @@ def limits(o: Options) -> dict:
     return found
 
 
-def product(o: Options, n: int, d: int, *, symmetric: bool = False, repeat: int = 3) -> dict:
-    """Mercer's K(X, Z) V with n = m, X and Z different unless symmetric."""
-    from mercer.kernels import Gaussian
+def product(
+    o: Options,
+    n: int,
+    d: int,
+    *,
+    symmetric: bool = False,
+    repeat: int = 3,
+    kernel: str = "gaussian",
+    t: int = 1,
+) -> dict:
+    """Mercer's K(X, Z) V with n = m and t columns, X and Z different unless symmetric."""
+    from mercer.kernels import Gaussian, Laplacian, Matern
 
-    X, Z, V = _points(o, n, d, symmetric)
+    X, Z, V = _points(o, n, d, symmetric, t)
     sigma = math.sqrt(d)
-    engine, kernel = _engine(o), Gaussian(sigma)
+    kernels = {"gaussian": Gaussian(sigma), "matern": Matern(1.5, sigma=sigma), "laplacian": Laplacian(sigma)}
+    engine, profile, kernel = _engine(o), PROFILES[kernel], kernels[kernel]
     small = min(n, 20_000)
     few = X[:small]
     # Compile and tune on little first where the whole is run only once.
@@ -118,7 +138,11 @@ def product(o: Options, n: int, d: int, *, symmetric: bool = False, repeat: int 
         if repeat == 1
         else engine.operator(kernel, X, Z).product(V)[:256]
     )
-    return _product_record("Mercer", n, d, best, out, X, Z, V) | {"first": first, "symmetric": symmetric}
+    return _product_record("Mercer", n, d, best, out, X, Z, V, profile) | {
+        "first": first,
+        "symmetric": symmetric,
+        "t": t,
+    }
 
 
 def torch_product(o: Options, n: int, d: int) -> dict:
@@ -276,6 +300,14 @@ def svm(o: Options, name: str, n: int, test: int, *, C: float, gamma: float | No
     }
 
 
+# k as a function of ‖x−z‖²/σ², written down once more to check against.
+PROFILES = {
+    "gaussian": lambda q: q.mul_(-0.5).exp_(),
+    "matern": lambda q: (1 + (3 * q).sqrt()) * (-(3 * q).sqrt()).exp(),
+    "laplacian": lambda q: (-q.sqrt()).exp(),
+}
+
+
 # -- what they share ------------------------------------------------------------------------------------
 
 
@@ -285,14 +317,14 @@ def _engine(o: Options):
     return engines.Cuda() if o.device == "cuda" else engines.Tiled()
 
 
-def _points(o: Options, n: int, d: int, symmetric: bool):
+def _points(o: Options, n: int, d: int, symmetric: bool, t: int = 1):
     """Standard normal points on the device; the CPU engine gets them as NumPy arrays."""
     import torch
 
     random = torch.Generator(o.device).manual_seed(0)
     X = torch.randn(n, d, device=o.device, generator=random)
     Z = X if symmetric else torch.randn(n, d, device=o.device, generator=random)
-    V = torch.randn(n, device=o.device, generator=random)
+    V = torch.randn(*((n,) if t == 1 else (n, t)), device=o.device, generator=random)
     if o.device == "cuda":
         return X, Z, V
     A = X.numpy()
@@ -346,16 +378,16 @@ def _test(machine, T, u) -> dict:
     return {"rmse": rmse, "predict_seconds": time.perf_counter() - start}
 
 
-def _product_record(who, n, d, seconds, out, X, Z, V) -> dict:
+def _product_record(who, n, d, seconds, out, X, Z, V, profile=None) -> dict:
     X, Z, V = (_tensor(a) for a in (X, Z, V))
-    true = _rows64(X, Z, V, math.sqrt(d), np.arange(min(256, n)))
+    true = _rows64(X, Z, V, math.sqrt(d), np.arange(min(256, n)), profile)
     found = _tensor(out).double().cpu().numpy()
     error = float(np.linalg.norm(found - true) / np.linalg.norm(true))
     return {"who": who, "n": n, "m": n, "d": d, "seconds": seconds, "rate": n * n / seconds, "error": error}
 
 
-def _rows64(X, Z, V, sigma, rows) -> np.ndarray:
-    """K(X[rows], Z) V in float64, a million columns at a time."""
+def _rows64(X, Z, V, sigma, rows, profile=None) -> np.ndarray:
+    """K(X[rows], Z) V in float64, a million columns at a time; Gaussian without another profile."""
     import torch
 
     A = X[torch.as_tensor(rows, device=X.device)].double()
@@ -363,7 +395,9 @@ def _rows64(X, Z, V, sigma, rows) -> np.ndarray:
     for j in range(0, len(Z), 1 << 20):
         B = Z[j : j + (1 << 20)].double()
         r2 = (A * A).sum(1)[:, None] + (B * B).sum(1) - 2 * A @ B.T
-        total += torch.exp(r2.clamp_(min=0).mul_(-0.5 / sigma**2)) @ V[j : j + (1 << 20)].double()
+        total += (profile or PROFILES["gaussian"])(r2.clamp_(min=0).div_(sigma**2)) @ V[
+            j : j + (1 << 20)
+        ].double()
     return total.cpu().numpy()
 
 

@@ -160,6 +160,36 @@ def test_columns(t, kinds):
 
 
 @needs_triton
+@pytest.mark.parametrize(
+    "k",
+    [
+        Gaussian(1.5),
+        Gaussian(0.2),
+        1e6 * Matern(1.5, sigma=1.3),
+        1e-12 * Gaussian(1.0),
+        Laplacian(2.0, norm="l1"),
+        RationalQuadratic(sigma=1.1),
+        Polynomial(3, c=0.5),
+        1e12 * Polynomial(2),
+        Sigmoid(),
+        (Gaussian(1.0) + Linear()).normalize(),
+    ],
+    ids=str,
+)
+def test_columns_of_any_size_in_halves(k):
+    X, Z = points(130, 1100)
+    K = dense(k, X, Z)
+    rng = np.random.default_rng(1)
+    V = (rng.standard_normal((1100, 9)) * 10.0 ** np.arange(-36, 36, 8)).astype(np.float32) / 1e6
+    V[:, 4] = 1 - 2 * (np.arange(1100) % 2)
+    V[:, 5] = np.where(np.arange(1100) == 7, 1, 1e-6)
+    V[:, 6] = 0
+    found = engine().operator(k, X, Z).product(V.astype(np.float64))
+    sizes = np.linalg.norm(abs(K) @ abs(V.astype(np.float64)), axis=0)
+    assert (np.linalg.norm(found - K @ V.astype(np.float64), axis=0) <= 5e-6 * sizes).all()
+
+
+@needs_triton
 @pytest.mark.parametrize("n", [1, 700, 1025, 2500])
 def test_symmetric(n):
     X, _ = points(n, 1, 10)
@@ -250,8 +280,8 @@ def test_products_and_blocks_are_of_one_matrix():
     Z, k = X[:12].copy(), Gaussian(2.0)
     A = engine().operator(k, X, Z)
     one = np.eye(600)
-    forth = np.hstack([A.product(one[:12, i : i + 2]) for i in range(0, 12, 2)])
-    back = np.hstack([A.T.product(one[:, i : i + 2]) for i in range(0, 48, 2)]).T
+    forth = np.hstack([A.product(one[:12, i : i + 1]) for i in range(12)])
+    back = np.hstack([A.T.product(one[:, i : i + 1]) for i in range(48)]).T
     # Blocks that sums of squares are made of, by a weight on one row at a time.
     roots = np.sqrt([A.gramian(one[i]).diagonal() for i in range(48)])
     seen = A.columns_as_multiplied()
@@ -260,6 +290,9 @@ def test_products_and_blocks_are_of_one_matrix():
     assert np.abs(np.mean(forth / exact - 1, axis=0)).max() < 4e-8
     assert np.abs(np.mean(back / exact[:48] - 1, axis=0)).max() < 6e-8
     assert np.abs(np.mean(roots / forth[:48] - 1, axis=0)).max() < 4e-8
+    # Many columns at once take another way through the matrix units.
+    assert np.abs(np.mean(A.product(one[:12, :12]) / exact - 1, axis=0)).max() < 4e-8
+    assert np.abs(np.mean(A.T.product(one).T / exact - 1, axis=0)).max() < 6e-8
 
 
 @needs_triton

@@ -8,10 +8,13 @@ from mercer._memory import available_memory
 from mercer._params import Params
 from mercer.kernels.base import Kernel
 from mercer.kernels.sets import MeanEmbedding
-from mercer.operators import KernelOperator
+from mercer.operators import KernelOperator, Matrix, Operator
 from mercer.operators.counted import CountedOperator
 from mercer.operators.sets import SetsOperator
 from mercer.rows import Rows, open_rows
+
+# Of the memory that is free, what matrices may take.
+_SHARE = 0.7
 
 
 class Engine(Params):
@@ -34,6 +37,10 @@ class Engine(Params):
     makes: type[KernelOperator] = KernelOperator
     # Does it live elsewhere (on a GPU), so that large matrices should not come to the host?
     remote = False
+    # Is arithmetic in float32 much faster than in float64 there?
+    single_faster = True
+    # Up to how many rows a factor takes no longer than the iterations it spares.
+    direct_rows = 3000
     # Does it take examples to other machines, so that even an array in memory is learned from there?
     sends = False
     # Shards that are worked on at the same time in a pass: the host prepares some while a device computes.
@@ -58,7 +65,11 @@ class Engine(Params):
 
     def free_bytes(self) -> int:
         """Bytes that matrices may take where this engine keeps them."""
-        return available_memory() // 2
+        return int(_SHARE * available_memory())
+
+    def keep(self, K: Operator) -> Operator:
+        """The matrix of an operator, its entries kept where this engine keeps matrices."""
+        return Matrix(K.dense())
 
     def expecting(self, pairs: float) -> Engine:
         """This engine, for work of so many pairs in all that comes in small pieces."""

@@ -25,8 +25,10 @@ from mercer.operators.kernel import KernelOperator, require_columns, require_roo
 from mercer.rows.base import rows_of_a_shard
 
 _PRECISIONS = ("float32", "fast")
-# Without a limit of the user's: this share of the memory that is free.
-_SHARE = 0.7
+# Without a limit of the user's, points may take this share of the memory that is free, and matrices this.
+_SHARE, _MATRICES = 0.7, 0.95
+# Cards for computing have units for float64; those for graphics, told by the second number, hardly any.
+_DOUBLES = 0
 # Points that tell how large all of them are.
 _SAMPLE = 1024
 
@@ -92,12 +94,44 @@ class Cuda(Engine):
             return Tiled()
         return self
 
+    # A factor of so many rows takes a fraction of a second.
+    direct_rows = 30_000
+
+    @property
+    def single_faster(self) -> bool:  # type: ignore[override]
+        """Whether this card has no units for float64 arithmetic to speak of."""
+        import torch
+
+        if torch.device(self.device).type == "cpu":
+            return False
+        return torch.cuda.get_device_capability(self.device)[1] != _DOUBLES
+
     def free_bytes(self):
+        return int(_MATRICES * self._free())
+
+    def _free(self) -> int:
+        """Bytes that torch can get, or has and does not use."""
         import torch
 
         if torch.device(self.device).type == "cpu":
             return 1 << 33
-        return int(_SHARE * torch.cuda.mem_get_info(self.device)[0])
+        kept = torch.cuda.memory_reserved(self.device) - torch.cuda.memory_allocated(self.device)
+        return torch.cuda.mem_get_info(self.device)[0] + kept
+
+    def keep(self, K):
+        """K in the device's memory, computed there if it has a formula."""
+        import torch
+
+        from mercer.engines._triton.matrix import DeviceMatrix, room_for
+        from mercer.engines._triton.store import upload
+
+        require(self.device)
+        with room_for(self, K.shape[0], K.dtype.itemsize):
+            if isinstance(K, CudaOperator) and K.symmetric:
+                return DeviceMatrix(self, K.matrix())
+            values = K.dense()
+            values = values if isinstance(values, torch.Tensor) else upload(values, self.device)
+            return DeviceMatrix(self, values)
 
     def place(self, X, y=None, w=None):
         """Rows in shards large enough to keep the device busy."""
@@ -127,11 +161,7 @@ class Cuda(Engine):
 
         if self.memory is not None:
             return int(self.memory)
-        if torch.device(self.device).type == "cpu":
-            return 1 << 33
-        free, _ = torch.cuda.mem_get_info(self.device)
-        kept = torch.cuda.memory_reserved(self.device) - torch.cuda.memory_allocated(self.device)
-        return int(_SHARE * (free + kept))
+        return int(_SHARE * self._free()) if torch.device(self.device).type != "cpu" else self._free()
 
 
 class CudaOperator(KernelOperator):
@@ -308,12 +338,6 @@ class CudaOperator(KernelOperator):
         if call.n:
             symmetric_gram(call, out)
         return out
-
-    def factor(self, shift=0.0, max_jitter=1e-2):
-        from mercer.engines._triton.dense import DeviceFactor
-
-        require(self.engine.device)
-        return DeviceFactor(self.matrix(), shift, max_jitter)
 
     def whitened_factor(self, L, w=None, scale=1.0, shift=0.0, max_jitter=1e-2):
         from mercer.engines._triton.dense import DeviceFactor

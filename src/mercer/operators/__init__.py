@@ -6,10 +6,12 @@ from mercer.operators.dense import L1, STORED_SHARE, Identity, Matrix, blas_sing
 from mercer.operators.elsewhere import Elsewhere, FacingColumns, FacingFeatures, FacingShifted
 from mercer.operators.factor import Factor, NotPositiveDefinite
 from mercer.operators.kernel import KernelOperator, result_dtype
+from mercer.operators.spectrum import Eigenbasis
 
 __all__ = [
     "STORED_SHARE",
     "Composed",
+    "Eigenbasis",
     "Elsewhere",
     "FacingColumns",
     "FacingFeatures",

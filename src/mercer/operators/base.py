@@ -11,11 +11,16 @@ from mercer._memory import available_memory
 from mercer._threads import cpu_count
 from mercer._xp import issparse
 from mercer.operators.factor import Factor
+from mercer.operators.spectrum import Eigenbasis, spectrum_of
 
 Middle = Callable[[slice, np.ndarray], np.ndarray]
 Step = Callable[[slice, Any], "np.ndarray | None"]
 
 BLOCK_BYTES = 32 << 20
+# Of the memory that is free, what matrices may take.
+_SHARE = 0.7
+# A factor of so many rows takes no longer than the iterations it spares.
+_DIRECT_ROWS = 3000
 
 
 class Operator:
@@ -45,6 +50,8 @@ class Operator:
     threaded = False  # do products run on threads of their own, which those of BLAS would disturb?
     semidefinite = False  # is it known by a rule that the matrix is positive semidefinite?
     remote = False  # do large matrices live elsewhere (on a GPU), and should not come to the host?
+    single_faster = True  # is a factor in float32 much faster than one in float64, where factors live?
+    direct_rows = _DIRECT_ROWS  # up to here a system is factored, wherever a few products would do, too
 
     @property
     def threads(self) -> int:
@@ -206,11 +213,25 @@ class Operator:
         """The same operator, for work on so many entries in all that comes in small pieces."""
         return self
 
-    # -- factors ----------------------------------------------------------------------------------
+    # -- in memory, factored, decomposed: where large matrices live ---------------------------------
 
-    def factor(self, shift: float = 0.0, max_jitter: float = 1e-2) -> Any:
-        """A Cholesky factor of A + shift·I, in A's precision, where large matrices live."""
-        return Factor(self.dense(), shift, max_jitter=max_jitter)
+    def kept(self) -> Any:
+        """The same with its entries kept where large matrices live; MemoryError where they find no room."""
+        from mercer.operators.dense import Matrix
+
+        return Matrix(self.dense())
+
+    def factor(self, shift: float = 0.0, max_jitter: float = 1e-2, scale: np.ndarray | None = None) -> Any:
+        """A Cholesky factor of S A S + shift·I, S = diag(scale), in A's precision.
+
+        Wherever it lives, it takes and gives NumPy arrays: `solve`, `solve_lower`, `solve_upper`, `multiply`,
+        `inverse`, `inverse_diagonal`, `log_determinant`, `condition`, `jitter` (see `Factor`).
+        """
+        return Factor(self.dense(), shift, scale, max_jitter)
+
+    def spectrum(self, scale: np.ndarray | None = None) -> Eigenbasis:
+        """S A S = Q Λ Qᵀ, S = diag(scale), in float64, for a symmetric A of no negative eigenvalues."""
+        return spectrum_of(self.dense().astype(np.float64, copy=False), scale)
 
     def whitened_factor(
         self,
@@ -228,7 +249,7 @@ class Operator:
 
     def free_bytes(self) -> int:
         """Bytes that its factors may take, where they live."""
-        return available_memory() // 2
+        return int(_SHARE * available_memory())
 
 
 class Transpose(Operator):

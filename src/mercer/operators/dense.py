@@ -11,9 +11,14 @@ from mercer._memory import available_memory
 from mercer._threads import one_blas_thread
 from mercer._xp import issparse
 from mercer.operators.base import Operator, row_blocks
+from mercer.operators.factor import Factor
+from mercer.operators.spectrum import Eigenbasis, spectrum_of
 
 # What is used many times is kept in memory if it takes no more than this share of what is free.
 STORED_SHARE = 0.3
+
+# Numbers that are copied at a time.
+_COPIED = 1 << 23
 
 
 class Matrix(Operator):
@@ -70,10 +75,29 @@ class Matrix(Operator):
         return self.values.tocsr() if issparse(self.values) else None
 
     def dense(self):
-        return self.values.toarray() if issparse(self.values) else self.values.copy()
+        if issparse(self.values):
+            return self.values.toarray()
+        out = np.empty(self.values.shape, self.values.dtype)
+        # Some rows at a time: gigabytes in one go would keep an interruption waiting.
+        step = max(_COPIED // max(out.shape[1], 1), 1)
+        for i in range(0, len(out), step):
+            out[i : i + step] = self.values[i : i + step]
+        return out
 
     def diag(self):
         return np.asarray(self.values.diagonal(), dtype=np.float64)
+
+    def into_factor(
+        self, shift: float = 0.0, max_jitter: float = 1e-2, scale: np.ndarray | None = None
+    ) -> Factor:
+        """As `factor`, in the place of the matrix, which is given up."""
+        values, self.values = self.values, None
+        return Factor(values, shift, scale, max_jitter)
+
+    def into_spectrum(self, scale: np.ndarray | None = None) -> Eigenbasis:
+        """As `spectrum`, in the place of the matrix, which is given up."""
+        values, self.values = self.values, None
+        return spectrum_of(values.astype(np.float64, copy=False), scale)
 
 
 class Identity(Operator):

@@ -9,9 +9,16 @@ failed attempt repeated without a second n×n array.
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+
 import numpy as np
 
+from mercer._notice import tell_part
+from mercer._threads import one_blas_thread
+
 _PANEL = 512
+# From so many rows on a factorisation takes long enough to say how far it is.
+_LONG = 4096
 
 
 class NotPositiveDefinite(ArithmeticError):
@@ -163,6 +170,19 @@ class Factor:
             out[c:e] = np.einsum("ij,ij->j", X, X, dtype=np.float64)
         return out
 
+    def inverse(self) -> np.ndarray:
+        """(L Lᵀ)⁻¹ as an array, a panel of columns at a time."""
+        out = np.empty((self.n, self.n))
+        for c, e, _ in self._blocks:
+            E = np.zeros((self.n, e - c))
+            np.fill_diagonal(E[c:e], 1.0)
+            out[:, c:e] = self.solve(E)
+        return out
+
+    def log_determinant(self) -> float:
+        """log det (L Lᵀ), from the pivots."""
+        return 2 * float(np.log(self.L.diagonal().astype(np.float64)).sum())
+
     def condition(self) -> float:
         """A cheap lower estimate of the condition number, from the pivots."""
         pivots = self.L.diagonal().astype(np.float64) if self.n else np.ones(1)
@@ -176,19 +196,24 @@ def _factor_in_place(A: np.ndarray) -> list[tuple[int, int, np.ndarray]]:
     buffer = np.empty(n * min(_PANEL, n), A.dtype)
     for j in range(0, n, _PANEL):
         k = min(j + _PANEL, n)
+        if n > _LONG:
+            tell_part("factoring", j, n, "columns")
         panel = buffer[: (n - j) * (k - j)].reshape(n - j, k - j)
         if j:
             np.matmul(A[j:, :j], A[j:k, :j].T, out=panel)
             np.subtract(A[j:, j:k], panel, out=panel)
         else:
             panel[...] = A[:, :k]
-        try:
-            block = np.linalg.cholesky(panel[: k - j])
-        except np.linalg.LinAlgError:
-            raise NotPositiveDefinite(f"in columns {j} to {k}") from None
-        if not np.isfinite(block.diagonal()).all():
-            raise NotPositiveDefinite(f"in columns {j} to {k}")
-        inverse = inverse_lower(block)
+        # Of blocks so small BLAS's threads would wait for each other longer than they work, by far where
+        # other programmes want the cores, too.
+        with one_blas_thread() if n > _PANEL else nullcontext():
+            try:
+                block = np.linalg.cholesky(panel[: k - j])
+            except np.linalg.LinAlgError:
+                raise NotPositiveDefinite(f"in columns {j} to {k}") from None
+            if not np.isfinite(block.diagonal()).all():
+                raise NotPositiveDefinite(f"in columns {j} to {k}")
+            inverse = inverse_lower(block)
         inverses.append((j, k, inverse))
         lower = np.tril_indices(k - j)
         A[j:k, j:k][lower] = block[lower]

@@ -235,6 +235,25 @@ class KernelOperator(Operator):
     def expecting(self, pairs):
         return self.engine.expecting(pairs).operator(self.kernel, self.X, self.Z)
 
+    # -- where large matrices live is the engine's business ------------------------------------------
+
+    @property
+    def single_faster(self) -> bool:  # type: ignore[override]
+        return self.engine.single_faster
+
+    @property
+    def direct_rows(self) -> int:  # type: ignore[override]
+        return self.engine.direct_rows
+
+    def kept(self):
+        return self.engine.keep(self)
+
+    def factor(self, shift=0.0, max_jitter=1e-2, scale=None):
+        return self.kept().into_factor(shift, max_jitter, scale)
+
+    def spectrum(self, scale=None):
+        return self.kept().into_spectrum(scale)
+
     def free_bytes(self):
         return self.engine.free_bytes()
 

@@ -16,7 +16,8 @@ def check_operator(A: Operator, *, tol: float | None = None, random_state: int =
 
     The laws: `blocks` yields every row once, in order; `dense` is the same matrix in a fresh array;
     ``@``, `adjoint`, ``T``, `rows`, `diag`, `sandwich`, `gramian` and `column_squares` are what that
-    matrix gives; results are float64; inputs are left alone.
+    matrix gives, and so are `factor` and `spectrum` where it is symmetric without negative eigenvalues;
+    results are float64; inputs are left alone.
 
     Parameters
     ----------
@@ -52,6 +53,7 @@ def check_operator(A: Operator, *, tol: float | None = None, random_state: int =
     _reductions(A, M, rng, tol)
     if A.shape[0] == A.shape[1]:
         _close(A, "diag must be the diagonal", A.diag(), M.diagonal(), M, tol)
+        _factored(A, M, rng, tol)
 
 
 def _matrix(A: Operator) -> np.ndarray:
@@ -102,6 +104,22 @@ def _rows(A: Operator, M: np.ndarray, tol: float) -> None:
     n = A.shape[0]
     for index in (slice(0, n // 2), np.arange(n)[::-2]):
         _close(A, "rows must be rows", A.rows(index), M[index], M, tol)
+
+
+def _factored(A: Operator, M: np.ndarray, rng: np.random.Generator, tol: float) -> None:
+    """Where there is a Cholesky factor, with a shift of the size of the matrix."""
+    n, size = len(M), scale(M) if M.size else 0.0
+    if size == 0 or not np.array_equal(M, M.T) or np.linalg.eigvalsh(M)[0] < -1e-6 * size:
+        return
+    s, V = rng.uniform(0.5, 1.5, n), rng.standard_normal((n, 2))
+    G = s[:, None] * M * s + size * np.eye(n)
+    factor, spectrum = A.factor(size, scale=s), A.spectrum(s)
+    inverse, tol = np.linalg.inv(G), 10 * n * tol  # the condition of G is at most n and a little
+    _close(A, "factor must be that of S A S + shift·I", factor.solve(V), inverse @ V, inverse, tol)
+    found = factor.inverse_diagonal()
+    _close(A, "factor must have the inverse's diagonal", found, inverse.diagonal(), inverse, tol)
+    found = spectrum.solutions(spectrum.rotated(V), np.array([size]))[0]
+    _close(A, "spectrum must be that of S A S", found, inverse @ V, inverse, tol)
 
 
 def _reductions(A: Operator, M: np.ndarray, rng: np.random.Generator, tol: float) -> None:

@@ -56,6 +56,7 @@ class Code:
 
     mode       'product', 'symmetric' (each pair once) or 'matrix' (K itself)
     columns    columns of V; wide: multiplied on the matrix units, `columns` then being a power of two
+    halves     wide, with values and columns in two half-precision pieces each; lift: values times a number
     bounded    exponentials (positions) whose argument can't be positive
     share      of eight exponentials, how many by polynomial
     fold       columns of a block that share a sum
@@ -70,12 +71,19 @@ class Code:
     mode: str
     columns: int = 1
     wide: bool = False
+    halves: bool = False
+    lift: bool = False
     bounded: frozenset[int] = frozenset()
     small: bool = False
     share: int = 0
     fold: int = 1
     unroll: int = 1
     native: bool = True
+
+    @property
+    def second(self) -> int:
+        """Multiply-adds of the matrix units for a pair, beyond those for statistics."""
+        return (2 if self.halves else 3 if self.dtype == "float32" else 1) * self.columns * self.wide
 
     @property
     def depth(self) -> int:

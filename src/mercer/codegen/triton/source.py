@@ -105,11 +105,7 @@ def source(code: Code) -> str:
         w("lo = tl.program_id(1) * per", "hi = tl.minimum(lo + per, m)", "for j0 in range(lo, hi, BN):")
         w.indent += 1
         _tile(w, code)
-        w("v = tl.load(V + tt[None, :] * (ldv + zero) + (j0 + jj)[:, None])")
-        if code.dtype == "float32":
-            w('acc = tl.dot(value, v, acc, input_precision="tf32x3")')
-        else:
-            w("acc = tl.dot(value, v, acc, out_dtype=tl.float64)")
+        _multiplied(w, code)
         w.indent -= 1
         w(
             f"at = (tl.program_id(1) * {code.columns} + tt + zero)[None, :] * ldo + (i0 + ii)[:, None]",
@@ -133,6 +129,24 @@ def source(code: Code) -> str:
         _symmetric(w, code)
     head = ", ".join(arguments(code)) + ", BM: tl.constexpr, BN: tl.constexpr"
     return "\n".join(["@triton.jit", f"def kernel({head}):", *w.lines]) + "\n"
+
+
+def _multiplied(w: _Writer, code: Code) -> None:
+    """The block's values times columns of V, on the matrix units, added to the sums."""
+    if code.halves:
+        # Cut by a mask: a cast to half precision and back may be folded away, and the low part with it.
+        # The units cut sums off instead of rounding them: what is small comes first, and sums of a block
+        # leave them to be added up in float32.
+        w(
+            f"v = tl.load(V + (j0 + jj + zero)[:, None] * {code.columns} + tt[None, :])",
+            "high = (value.to(tl.int32, bitcast=True) & -8192).to(tl.float32, bitcast=True)",
+            "part = tl.dot((value - high).to(tl.float16), v)",
+            "acc += tl.dot(high.to(tl.float16), v, part)",
+        )
+        return
+    w("v = tl.load(V + tt[None, :] * (ldv + zero) + (j0 + jj)[:, None])")
+    kind = 'input_precision="tf32x3"' if code.dtype == "float32" else "out_dtype=tl.float64"
+    w(f"acc = tl.dot(value, v, acc, {kind})")
 
 
 def _over_columns(code: Code) -> str:
@@ -198,8 +212,7 @@ def _symmetric(w: _Writer, code: Code) -> None:
 
 def _prologue(w: _Writer, code: Code) -> None:
     """What belongs to the row block, and the numbers."""
-    numbers = _numbers(code)
-    w(*[f"{name} = tl.load(C + {k})" for k, name in enumerate(numbers)])
+    w(*[f"{name} = tl.load(C + {k})" for k, name in enumerate(numbers(code))])
     for f, leaf in enumerate(code.leaves):
         if leaf.kind == "dot" and leaf.depth <= RESIDENT_DEPTH[code.dtype]:
             at = 0
@@ -221,7 +234,7 @@ def _prologue(w: _Writer, code: Code) -> None:
         w("n1 = tl.load(N + jj[None, :] * 16 + tl.arange(0, 16)[:, None])")
 
 
-def _numbers(code: Code) -> list[str]:
+def numbers(code: Code) -> list[str]:
     """Names of the entries of the array of constants, in order."""
     names = [f"k{o[1]}" for o in code.instructions if o[0] == "constant"]
     names = sorted(set(names), key=lambda s: int(s[1:]))
@@ -229,7 +242,7 @@ def _numbers(code: Code) -> list[str]:
     for f, leaf in enumerate(code.leaves):
         inner = sorted({o[1] for o in leaf.term if o[0] == "constant"})
         names += [f"k{f}_{i}" for i in inner]
-    return names
+    return names + ["lift"] * code.lift
 
 
 def _tile(w: _Writer, code: Code) -> None:
@@ -243,7 +256,7 @@ def _tile(w: _Writer, code: Code) -> None:
     for f, leaf in enumerate(code.leaves):
         (_dot if leaf.kind == "dot" else _direct)(w, code, f, leaf)
     result = statements(w, code, code.instructions, "t", code.bounded)
-    w(f"value = {result}")
+    w(f"value = {result}" if not code.lift else f"value = ({result}) * lift")
 
 
 def _dot(w: _Writer, code: Code, f: int, leaf: LeafCode) -> None:
@@ -272,7 +285,7 @@ def _dot(w: _Writer, code: Code, f: int, leaf: LeafCode) -> None:
     if leaf.norms:
         w(f"bn{f} = tl.load(b{f} + j0 + jj)", f"ab{f} = an{f}[:, None] + bn{f}[None, :]")
         w(f"s{f} = s{f} + ab{f}")
-    if leaf.statistic == "distance" and not code.small:
+    if leaf.statistic == "distance" and not (code.small or (code.halves and not code.lift)):
         w(f"s{f} = tl.{'minimum' if leaf.negative else 'maximum'}(s{f}, 0.0)")
     if leaf.repair:
         _repair(w, code, f, leaf)

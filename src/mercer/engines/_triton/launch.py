@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 from mercer.codegen.triton import source
 from mercer.codegen.triton.code import Code
+from mercer.engines._triton.halves import TOP, pieces
 from mercer.engines._triton.pack import PAD, DevicePacked, padded
 
 # (rows, columns, warps, stages) of a block; the first that fits is used. Measured on an H200.
@@ -19,6 +21,8 @@ _SINGLES_PER_SUM = 1 << 13
 _SUMS_BYTES = 1 << 29
 # Columns of V in registers; more go through the matrix units.
 _NARROW = {"float32": 4, "float64": 2}
+# From so many on, values and columns go through the matrix units in half-precision pieces, where k allows it.
+_HALVES_FROM = 3
 _WIDEST = 64
 # Functions that take many registers.
 _HEAVY = ("sin", "cos", "tanh", "arccos")
@@ -47,7 +51,7 @@ def shape(code: Code) -> list[Blocks]:
     if any(i[0] in _HEAVY for i in code.instructions):
         return [(64, 32, 4, 2), (32, 32, 4, 1)]
     if code.wide:
-        return [(64, 64, 4, 3), (64, 64, 4, 2), (64, 32, 4, 2), (32, 32, 4, 1)]
+        return _wide_shape(code)
     if code.deep:
         return [(128, 256, 8, 3), (128, 128, 8, 3), (64, 64, 4, 2)]
     if len(code.leaves) > 1:
@@ -59,6 +63,14 @@ def shape(code: Code) -> list[Blocks]:
     if deep <= 192:
         return [(128, 64, 4, 4), (128, 64, 4, 2)]
     return [(128, 64, 8, 3), (64, 64, 4, 2)]
+
+
+def _wide_shape(code: Code) -> list[Blocks]:
+    smaller = [(64, 64, 4, 2), (64, 32, 4, 2), (32, 32, 4, 1)]
+    if code.halves and not code.deep and len(code.leaves) == 1 and code.columns <= 32:
+        # By counts of instructions (benchmarks/gpu_static.py): more rows share what columns cost.
+        return [(128, 64, 4, 3) if code.depth <= 192 else (128, 64, 8, 3), *smaller]
+    return [(64, 64, 4, 3), *smaller]
 
 
 def _roots(code: Code) -> bool:
@@ -90,11 +102,16 @@ def unroll(code: Code) -> int:
     return 2 if code.dtype == "float64" and code.depth > 0 and code.native else 1
 
 
+def finished(code: Code) -> Code:
+    """The code with what is chosen for speed alone."""
+    return replace(code, share=share(code), fold=fold(code), unroll=unroll(code))
+
+
 def start(code: Code, operands: dict[str, Any], grid: Any, **numbers: Any) -> None:
     """Launch with the first block size that fits; grid(BM, BN) → sizes of the grid and last arguments."""
     import torch
 
-    code = replace(code, share=share(code), fold=fold(code), unroll=unroll(code))
+    code = finished(code)
     kernel = source.compiled(code)
     candidates = shape(code)
     first = _fitting.get(code, 0)
@@ -144,24 +161,53 @@ def matrix(packed: DevicePacked, out: Any) -> Any:
     return out
 
 
-def multiply(packed: DevicePacked, V: Any, same: bool = False) -> Any:
+def multiply(packed: DevicePacked, V: Any, same: bool, halved: Callable[[], DevicePacked | None]) -> Any:
     """K V in float64 for V of shape (m, t); `same`: both sides are the same points, so K is symmetric.
 
-    With float32 points and a float64 V, V is split into two float32 columns.
+    With float32 points and a float64 V, V is split into two float32 columns. `halved` gives the operands of
+    products in half-precision pieces, if there are any.
     """
     import torch
 
-    single = packed.code.dtype == "float32"
+    t, single = V.shape[1], packed.code.dtype == "float32"
+    split = single and V.dtype == torch.float64
+    in_halves = halved() if single and t * (1 + split) >= _HALVES_FROM else None
+    used = in_halves or packed
     W = V.T
-    if packed.column_weights is not None:
-        W = W.double() * packed.column_weights
-    t = len(W)
-    if single and V.dtype == torch.float64:
+    if used.column_weights is not None:
+        W = W.double() * used.column_weights
+    if split:
         high = W.float()
         W = torch.cat([high, (W - high.double()).float()])
-    kind = torch.float32 if single else torch.float64
+    W = W.float() if single else W.double()
+    out = _columns(packed, W, same) if in_halves is None else _halves(in_halves, W)
+    if split:
+        out = out[:t] + out[t:]
+    if used.row_weights is not None:
+        out = out * used.row_weights
+    return out.T
+
+
+def _halves(packed: DevicePacked, W: Any) -> Any:
+    """(t, n) in float64: values and columns in half-precision pieces."""
+    import torch
+
+    parts = []
+    for group in W.split(_WIDEST // 2):
+        columns, back = pieces(group, padded(packed.m))
+        sums = _launch(packed, columns, columns.shape[1], torch.float32)
+        high, low = sums.view(2, -1, packed.n)[:, : len(group)]
+        gain = packed.operands["C"][-1].double() if packed.code.lift else 2.0**TOP
+        parts.append((high + low) * (back / gain)[:, None])
+    return torch.cat(parts)
+
+
+def _columns(packed: DevicePacked, W: Any, same: bool) -> Any:
+    """(t, n) in float64: a few columns in registers, more on the matrix units in their own precision."""
+    import torch
+
     T, m = W.shape
-    columns = torch.zeros((T, padded(m)), dtype=kind, device=W.device)
+    columns = W.new_zeros((T, padded(m)))
     columns[:, :m] = W
     parts = []
     at = 0
@@ -172,29 +218,25 @@ def multiply(packed: DevicePacked, V: Any, same: bool = False) -> Any:
             group = columns[at : at + width]
             if len(group) < width:
                 group = torch.cat([group, columns.new_zeros((width - len(group), columns.shape[1]))])
-            parts.append(_launch(packed, group, width, wide=True)[: min(left, width)])
+            wide = replace(packed, code=replace(packed.code, wide=True))
+            parts.append(_launch(wide, group, width, group.dtype)[: min(left, width)])
             at += width
         else:
             group = columns[at:]
-            if same and len(group) == 1 and single and 0 < packed.code.depth <= 128:
+            if same and len(group) == 1 and W.dtype == torch.float32 and 0 < packed.code.depth <= 128:
                 parts.append(_symmetric(packed, group))
             else:
-                parts.append(_launch(packed, group, len(group), wide=False))
+                parts.append(_launch(packed, group, len(group), group.dtype))
             at = T
-    out = parts[0] if len(parts) == 1 else torch.cat(parts)
-    if len(out) != t:
-        out = out[:t] + out[t:]
-    if packed.row_weights is not None:
-        out = out * packed.row_weights
-    return out.T
+    return parts[0] if len(parts) == 1 else torch.cat(parts)
 
 
-def _launch(packed: DevicePacked, columns: Any, width: int, wide: bool) -> Any:
-    """(width, n) in float64."""
+def _launch(packed: DevicePacked, columns: Any, width: int, kind: Any) -> Any:
+    """(width, n) in float64, from sums of that kind."""
     import torch
 
     n, m = packed.n, padded(packed.m)
-    code = replace(packed.code, columns=width, wide=wide)
+    code = replace(packed.code, columns=width)
     rows = shape(replace(code, share=share(code)))[0][0]
     tiles = m // PAD
     splits = max(
@@ -205,7 +247,7 @@ def _launch(packed: DevicePacked, columns: Any, width: int, wide: bool) -> Any:
         splits = max(splits, min(-(-m // _SINGLES_PER_SUM), _SUMS_BYTES // (4 * width * n)))
     per = -(-tiles // min(splits, tiles)) * PAD
     splits = -(-m // per)
-    out = torch.empty((splits, width, n), dtype=columns.dtype, device=columns.device)
+    out = torch.empty((splits, width, n), dtype=kind, device=columns.device)
     start(
         code,
         packed.operands,

@@ -84,8 +84,8 @@ def pack(
         leaves.append(leaf_code)
         numbers += [leaf.scale, factor]
     operands = packing.operands
-    for k, scalar in enumerate(formula.scalars):
-        operands[f"r{k}"], operands[f"c{k}"] = _scalar(scalar, X), _scalar(scalar, Z)
+    for name, P in (("r", X), ("c", Z)):
+        operands |= {f"{name}{k}": values for k, values in enumerate(scalars(formula, P))}
     for leaf in formula.leaves:
         numbers += leaf.term.constants if leaf.term is not None else ()
     operands["C"] = torch.tensor(numbers or [0.0], dtype=X.raw.dtype, device=X.raw.device)
@@ -135,8 +135,8 @@ class _Packing:
             self.operands[f"P{view}"], self.operands[f"Q{view}"] = _coordinates(x), _coordinates(z)
         if code.repair:
             for key, P in ((f"a{f}", x), (f"b{f}", z)):
-                norms = leaf.scale * _norms(P, _centre(c))
-                self.operands.setdefault(key, _padded_vector(norms, x.raw.dtype))
+                norms = leaf.scale * _norms(P, middle(c))
+                self.operands.setdefault(key, padded_vector(norms, x.raw.dtype))
         return code, factor
 
     def _distance(self, f, leaf, code, x, z, c) -> tuple[LeafCode, float]:
@@ -145,8 +145,8 @@ class _Packing:
         root = steep(self.formula, f)
         if self.direct or (root and x.width <= _FEW):
             return code, 1.0
-        centre = _centre(c)
-        largest = max(_largest(x, centre), _largest(z, centre)) * abs(leaf.scale)
+        centre = middle(c)
+        largest = max(farthest(x, centre), farthest(z, centre)) * abs(leaf.scale)
         steps = [i[0] for i in self.formula.programme.instructions]
         plain = steps == ["leaf", "exp2"] and leaf.scale < 0
         small = plain and not self.whole and 2.0**-12 < largest <= _SMALL[self.dtype]
@@ -162,7 +162,7 @@ class _Packing:
 # -- what is derived from one set of points ---------------------------------------------------------
 
 
-def _centre(P: Points) -> Any:
+def middle(P: Points) -> Any:
     """Their mean, in float64."""
 
     def make() -> Any:
@@ -190,7 +190,7 @@ def _norms(P: Points, centre: Any) -> Any:
     return P.form(("norms", _mark(centre)), make)
 
 
-def _largest(P: Points, centre: Any) -> float:
+def farthest(P: Points, centre: Any) -> float:
     return P.form(("largest", _mark(centre)), lambda: float(_norms(P, centre).max()))
 
 
@@ -206,7 +206,7 @@ def _coordinates(P: Points) -> Any:
     return P.form(("coordinates",), make)
 
 
-def _padded_vector(v: Any, dtype: Any) -> Any:
+def padded_vector(v: Any, dtype: Any) -> Any:
     out = v.new_empty(padded(len(v)), dtype=dtype)
     out[: len(v)] = v
     out[len(v) :] = v[0]
@@ -217,7 +217,7 @@ def _scalar(scalar: Any, P: Points) -> Any:
     def make() -> Any:
         points = P.seen_through(scalar.view)
         values = np.array(scalar.compute(points.host()), dtype=np.float64)
-        return _padded_vector(upload(values, P.raw.device), P.raw.dtype)
+        return padded_vector(upload(values, P.raw.device), P.raw.dtype)
 
     return P.form(("scalar", scalar.name, scalar.view), make)
 
@@ -283,7 +283,7 @@ def _operand(P: Points, gain: float, centre: Any, side: int, precision: str, nor
                 first, second = (norms, 1.0) if side == 0 else (1.0, norms)
                 out[:n, d], out[:n, d + 1] = first, second
         out[n:] = out[0]
-        return out, norms if norm is None else _padded_vector(norms, P.raw.dtype)
+        return out, norms if norm is None else padded_vector(norms, P.raw.dtype)
 
     return P.form(("operand", gain, mark, side, precision, norm), make)
 
@@ -330,42 +330,60 @@ def represented(formula: Formula, packed: DevicePacked, Z: Points, precision: st
     B, d = packed.operands["B0"][: len(Z)].double(), Z.width
     parts = B[:, :d] if precision == "fast" else B[:, :d] + B[:, d : 2 * d]
     power = 1 / math.sqrt(float(packed.operands["C"][-1]))
-    return _centre(Z) + parts / (math.sqrt(2 * abs(leaf.scale)) * power)
+    return middle(Z) + parts / (math.sqrt(2 * abs(leaf.scale)) * power)
 
 
 # -- is that accurate enough? -----------------------------------------------------------------------
+
+
+def sample(formula: Formula, X: Points, Z: Points) -> tuple[list[Any], list[Any], list[Any]]:
+    """Values of leaves for some pairs, and of scalars for their points, in float64."""
+    i, j = _sampled(X, Z)
+    values = []
+    for leaf in formula.leaves:
+        x, z = (P.seen_through(leaf.view).raw for P in (X, Z))
+        values.append(blocks.statistic(leaf, x[i].double(), z[j].double(), 0.0))
+    rows, columns = ([v.double()[at] for v in scalars(formula, P)] for P, at in ((X, i), (Z, j)))
+    return values, rows, columns
+
+
+def scalars(formula: Formula, P: Points) -> list[Any]:
+    """The formula's numbers of each point."""
+    return [_scalar(s, P) for s in formula.scalars]
+
+
+def _sampled(X: Points, Z: Points) -> list[Any]:
+    import torch
+
+    return [
+        torch.linspace(0, len(P) - 1, min(len(P), size), device=P.raw.device).long()
+        for P, size in zip((X, Z), _SAMPLE)
+    ]
 
 
 def _too_rough(formula, views, shown, X, Z, dtype, precision) -> bool:
     """Would distances from norms and products show in k? Measured on a sample of pairs, in float64."""
     import torch
 
-    distances = [f for f, leaf in enumerate(formula.leaves) if leaf.kind == "distance"]
-    if not distances:
+    if not any(leaf.kind == "distance" for leaf in formula.leaves):
         return False
-    i, j = (
-        torch.linspace(0, len(P) - 1, min(len(P), size), device=P.raw.device).long()
-        for P, size in zip((X, Z), _SAMPLE)
-    )
-    values, off = [], []
+    i, j = _sampled(X, Z)
+    values, rows, columns = sample(formula, X, Z)
+    off = [torch.zeros_like(v) for v in values]
     for f, leaf in enumerate(formula.leaves):
+        if leaf.kind != "distance":
+            continue
         x, z, c = shown[views.index(leaf.view)]
-        xs, zs = x.raw[i].double(), z.raw[j].double()
-        values.append(blocks.statistic(leaf, xs, zs, 0.0))
-        error = torch.zeros_like(values[-1])
-        if f in distances:
-            centre = _centre(c)
-            sizes = (xs - centre).square().sum(1)[:, None] + (zs - centre).square().sum(1)
-            if not bool(torch.isfinite(sizes).all()):
-                return True
-            error = _ROUNDING[dtype] * max(1.0, x.width / 64) * leaf.scale * sizes
-            if steep(formula, f):  # closer pairs than these are repaired
-                error[values[-1].abs() < CLOSE[dtype] * abs(leaf.scale) * sizes] = 0.0
-        off.append(error)
+        centre = middle(c)
+        sizes = (x.raw[i].double() - centre).square().sum(1)[:, None]
+        sizes = sizes + (z.raw[j].double() - centre).square().sum(1)
+        if not bool(torch.isfinite(sizes).all()):
+            return True
+        off[f] = _ROUNDING[dtype] * max(1.0, x.width / 64) * leaf.scale * sizes
+        if steep(formula, f):  # closer pairs than these are repaired
+            off[f][values[f].abs() < CLOSE[dtype] * abs(leaf.scale) * sizes] = 0.0
     if precision == "fast":
         return False
-    rows = [_scalar(s, X).double()[i] for s in formula.scalars]
-    columns = [_scalar(s, Z).double()[j] for s in formula.scalars]
     exact = blocks.evaluate(formula, values, rows, columns)
     moved = blocks.evaluate(formula, [v + e for v, e in zip(values, off)], rows, columns)
     size = float(exact.norm())

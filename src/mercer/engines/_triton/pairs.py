@@ -8,7 +8,8 @@ from typing import Any
 from mercer.codegen.formula import Formula
 from mercer.codegen.triton.code import SINGLE_ONLY
 from mercer.engines._triton import blocks, launch
-from mercer.engines._triton.pack import PAD, _centre, _scalar, pack, represented
+from mercer.engines._triton.halves import halved
+from mercer.engines._triton.pack import PAD, middle, pack, represented, scalars
 from mercer.engines._triton.store import Points
 
 _BLOCK_BYTES = 1 << 28
@@ -31,7 +32,7 @@ class DevicePairs:
     def __init__(self, formula: Formula, X: Points, Z: Points, anchor: Points, precision: str, native: bool):
         self.formula, self.X, self.Z, self.anchor = formula, X, Z, anchor
         self.precision, self.native = precision, native
-        self._packed: dict[bool, Any] = {}
+        self._made: dict[tuple[str, bool], Any] = {}
 
     @property
     def by_torch(self) -> bool:
@@ -46,13 +47,24 @@ class DevicePairs:
         def make() -> Any:
             return pack(self.formula, self.X, self.Z, self.anchor, self.precision, whole, self.native)
 
-        if whole not in self._packed:
+        return self._kept("packed", whole, make)
+
+    def halved(self) -> Any:
+        """Operands for products in half-precision pieces; None where they would not be accurate."""
+
+        def make() -> Any:
+            return halved(self.formula, self.packed(False), self.X, self.Z, self.anchor)
+
+        return self._kept("halved", False, make)
+
+    def _kept(self, kind: str, whole: bool, make: Any) -> Any:
+        if (kind, whole) not in self._made:
             if self.X.lasting and self.Z.lasting and self.anchor.lasting:
                 others = (self.Z.serial, self.anchor.serial, self.precision, whole, self.native)
-                self._packed[whole] = self.X.form(("packed", *others, *_numbers(self.formula)), make)
+                self._made[kind, whole] = self.X.form((kind, *others, *_numbers(self.formula)), make)
             else:
-                self._packed[whole] = make()
-        return self._packed[whole]
+                self._made[kind, whole] = make()
+        return self._made[kind, whole]
 
     def block(self, first: int, last: int, columns: int | None = None, out: Any = None) -> Any:
         """Rows first … last of K, `first` a multiple of PAD; `columns`: only so many; into `out` if given."""
@@ -92,10 +104,10 @@ class DevicePairs:
         for leaf in self.formula.leaves:
             x, z = (P.seen_through(leaf.view) for P in (self.X, self.Z))
             values.append(
-                blocks.statistic(leaf, x.raw[first:last], z.raw, _centre(self.anchor.seen_through(leaf.view)))
+                blocks.statistic(leaf, x.raw[first:last], z.raw, middle(self.anchor.seen_through(leaf.view)))
             )
-        rows = [_scalar(s, self.X)[first:last] for s in self.formula.scalars]
-        columns = [_scalar(s, self.Z)[: len(self.Z)] for s in self.formula.scalars]
+        rows = [s[first:last] for s in scalars(self.formula, self.X)]
+        columns = [s[: len(self.Z)] for s in scalars(self.formula, self.Z)]
         return blocks.evaluate(self.formula, values, rows, columns)
 
     def height(self, bytes_: int = _BLOCK_BYTES) -> int:
@@ -108,7 +120,7 @@ class DevicePairs:
         import torch
 
         if not self.by_torch:
-            return launch.multiply(self.packed(False), V, same)
+            return launch.multiply(self.packed(False), V, same, self.halved)
         height = self.height()
         parts = [
             self._torch_block(i, min(i + height, len(self.X))) @ V.double()

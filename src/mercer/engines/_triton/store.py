@@ -17,7 +17,7 @@ import numpy as np
 _LANES = 1021
 _MOST_ARRAYS = 16
 # Forms of one kind that are kept: parameters are tuned, so old ones pile up.
-_MOST_FORMS = {"packed": 2}
+_MOST_FORMS = {"packed": 2, "halved": 2}
 _MOST_OTHER_FORMS = 6
 _serial = itertools.count()
 
