@@ -1,4 +1,4 @@
-"""How far a fit to examples that live elsewhere is: a line of text now and then."""
+"""How far a long computation is: a line of text now and then."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from mercer._notice import telling
 from mercer.rows.base import watching
 
 # Passes of an ordinary fit: a look at the rows, the steps, and one for the certificate.
@@ -54,16 +55,26 @@ class Passing:
         if done == rows:
             self.passes += 1
 
+    def line(self, text: str) -> None:
+        """A line of something else, unless one has just been told."""
+        now = time.monotonic()
+        if now - self._told >= self.every:
+            self._told = now
+            self.tell(text)
+
 
 @contextmanager
 def progress(
     tell: Callable[[str], object] | None = None, *, passes: int = _EXPECTED, every: float = 1.0
 ) -> Iterator[None]:
-    """Within this, work on examples that live elsewhere says how far it is.
+    """Within this, long work says how far it is.
 
-    A line has the number of the pass over the rows, the rows done, and, from the second pass on, about how
-    many seconds are left. How many passes a fit takes is not known before its end: about 10 for smooth losses
-    and 7 for those with kinks, besides a look at all rows and the certificate.
+    Of examples that live elsewhere a line has the number of the pass over the rows, the rows done, and, from
+    the second pass on, about how many seconds are left. How many passes a fit takes is not known before its
+    end: about 10 for smooth losses and 7 for those with kinks, besides a look at all rows and the
+    certificate. In memory a line has the iteration of the solver (conjugate gradients, Newton's method, the
+    dual solver) and what it measured there, the columns that are factored, or the rows a λ path has been
+    through.
 
     Parameters
     ----------
@@ -84,8 +95,14 @@ def progress(
     ...     machine = KernelRidge(lam=1e-3).fit(ArrayRows(X, X[:, 0], rows=50))
     >>> lines[:2]
     ['pass 1, 50 of 100 rows', 'pass 1, 100 of 100 rows']
+    >>> lines.clear()
+    >>> with progress(lines.append, every=0):
+    ...     machine = KernelRidge(solver="cg", lam=1e-3).fit(X, X[:, 0])
+    >>> lines[0].startswith("conjugate gradients: iteration 1, residual ")
+    True
     """
-    with watching(Passing(_to_stderr if tell is None else tell, passes, every)):
+    passing = Passing(_to_stderr if tell is None else tell, passes, every)
+    with watching(passing), telling(passing.line):
         yield
 
 

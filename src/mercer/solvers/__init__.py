@@ -7,8 +7,9 @@ from mercer.solvers.cholesky import Cholesky
 from mercer.solvers.coordinate import Coordinate
 from mercer.solvers.descent import GradientDescent
 from mercer.solvers.dual import Dual
+from mercer.solvers.journal import Checkpoint, CheckpointError
 from mercer.solvers.newton import Newton
-from mercer.solvers.passes import Checkpoint, CheckpointError, Passes
+from mercer.solvers.passes import Passes
 from mercer.solvers.problem import Certificate, Problem, Solution, Support
 from mercer.solvers.smoothing import Smoothing
 

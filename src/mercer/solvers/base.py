@@ -53,6 +53,8 @@ class Solver(Params):
     requires: frozenset[str] = frozenset({"ridge"})
     # About how often it goes over all examples.
     passes = 100
+    # Can it note where it is, and go on there?
+    resumes = False
 
     def refusal(self, loss: Any, penalty: str) -> str | None:
         """Why this solver can't take such a problem, with a way out; None if it can."""
@@ -74,7 +76,7 @@ class Solver(Params):
 
     def cost(self, shape: Shape) -> Cost:
         """What a problem of this shape takes, in bytes beyond the data and in operations."""
-        if shape.remote and shape.kind != "features" and not self.factors_here:
+        if shape.remote and shape.kind != "features":
             # Matrices are the engine's; here are only vectors, and the points, if any are here, once more in
             # float64.
             memory = 0 if shape.elsewhere else 12 * shape.n * shape.d
@@ -82,15 +84,19 @@ class Solver(Params):
             memory = self.memory(shape)
         return Cost(shape.vector_bytes + memory, shape.values + self.flops(shape))
 
-    # Is a matrix factored on this machine, wherever kernel values are computed?
-    factors_here = False
-
     def memory(self, shape: Shape) -> int:
         """Bytes of the matrices it makes."""
         if shape.full:
             # With outputs tied together: K, its factor, the way back and a preconditioner, in float64.
             return 6 * shape.n * shape.n * 8 if shape.joint else shape.stored
         return shape.stored + SQUARES * shape.square
+
+    # What to say in its place where the n×n matrix does not fit.
+    without_matrix = "use solver='cg', which needs no matrix in memory"
+
+    def indispensable(self, shape: Shape) -> int:
+        """Bytes of n×n matrices without which it can do nothing; what is kept because it fits isn't in it."""
+        return self.memory(shape) if shape.full and shape.joint else 0
 
     def keeps(self, shape: Shape) -> str | None:
         """What it keeps in memory, if a plan should say so."""

@@ -163,7 +163,7 @@ class CentreCoefficients(Primal):
         self.A, self.B = A, (B := B.beside(A))
         m = A.shape[1]
         self.sampled = m <= _SAMPLED_CENTRES
-        dtype = np.dtype(np.float64) if 8 * m * m <= A.free_bytes() else A.dtype
+        dtype = np.dtype(np.float64) if 8 * m * m <= 0.7 * A.free_bytes() else A.dtype
         # What lies below the rounding of A's entries is noise, and what is divided by it loses its digits.
         shift = max(float(np.finfo(A.dtype).eps), SUBSET_SHIFT) * float(B.diag().mean())
         self.noise, self.steady = _noise(A) if steady else 0.0, bool(steady)

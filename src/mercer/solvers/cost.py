@@ -16,7 +16,7 @@ DIRECT_FLOPS = 4e11
 # Matrices of the size of the unknowns squared that a factored problem holds at once.
 SQUARES = 5
 # Rows of a matrix that a factorisation works on at a time, and the tiles of an engine.
-_PANELS = 512
+_PANELS, _PANELS_REMOTE = 512, 1024
 _TILES = 64 << 20
 
 
@@ -36,6 +36,9 @@ class Shape:
     points: int = 0  # bytes of the examples
     entries: int = 0  # of the features of all examples that are not 0, where features are sparse
     free: float = float("inf")  # bytes of memory
+    room: float = float("inf")  # bytes of memory where matrices live, if that is elsewhere
+    direct_rows: int = 0  # up to here matrices are factored there rather than multiplied a few times
+    single_faster: bool = True  # is arithmetic in float32 much faster than in float64 there?
     elsewhere: bool = False  # do examples live elsewhere, so that nothing as long as y is in memory?
     quadratic: bool = True  # is the loss the squared error?
     smooth: bool = True  # has it a derivative?
@@ -62,7 +65,19 @@ class Shape:
     @property
     def panels(self) -> int:
         """Bytes a factorisation of the n × n matrix takes besides it."""
-        return 3 * self.n * _PANELS * 8
+        return 3 * self.n * (_PANELS_REMOTE if self.remote else _PANELS) * 8
+
+    def factored(self, item: int) -> int:
+        """Bytes that K and the work of factoring it in place take, at so many for each value."""
+        return self.n * self.n * item + self.panels
+
+    @property
+    def item_there(self) -> int | None:
+        """Bytes of a value of K where that is factored elsewhere; None if there is no room for it."""
+        fitting = (
+            item for item in (8, 4) if self.factored(item) <= self.room and (item == 8 or self.float32)
+        )
+        return next(fitting, None)
 
     @property
     def sparse(self) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from mercer._notice import tell
+from mercer._threads import stopping_point
 from mercer.solvers.newton import Descent, DescentSolver, line_search
 
 
@@ -47,9 +49,10 @@ class GradientDescent(DescentSolver):
         self.max_iter = max_iter
         self.restarts = restarts
 
-    def descend(self, form, unit, tol):
+    def descend(self, form, unit, tol, noted):
         run, step = Descent(form, unit), self.step or 1.0
         while not run.reached(tol) and run.iterations < self.max_iter:
+            stopping_point()
             direction = form.steepest()
             if self.step is None:
                 found = line_search(form, direction, first=2 * step)
@@ -58,6 +61,8 @@ class GradientDescent(DescentSolver):
                     break
                 step = found
             run.move(direction, step)
+            tell(self.name, run.iterations, "relative gradient", run.relative, tol)
+            noted(run)
             if not form.norm < 1e6 * unit:
                 raise ValueError(
                     f"gradient descent diverges with step={step:g}; take a smaller one, or step=None"

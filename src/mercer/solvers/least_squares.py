@@ -10,7 +10,8 @@ import numpy as np
 
 from mercer.operators import Factor, Matrix, NotPositiveDefinite, Operator, blas_single_threaded
 from mercer.solvers.certify import certify
-from mercer.solvers.pcg import Apply, pcg
+from mercer.solvers.notes import Notes
+from mercer.solvers.pcg import Apply, Start, pcg
 from mercer.solvers.preconditioners import ROUNDED_TOL, LowRank, Subset
 from mercer.solvers.problem import Problem, Solution, relative_to
 
@@ -22,6 +23,8 @@ _DOUBLE_RESIDUAL = 1_500_000
 _CENTRED_TO = 3000
 # Rows of a float32 matrix that are written out in float64 together.
 _ROWS_AT_ONCE = 512
+# How far a noted direction may be from what it was, next to the residual: rounding is far below.
+_TURNED = 0.1
 _THEN = ", then cholesky"
 
 
@@ -60,7 +63,7 @@ class Solved:
     stalled: bool = False
     # What came after the method it is named after, for the name of the solution.
     then: str = ""
-    # K, where it was kept as it is.
+    # K as the solution is measured with, where that is another one: in memory, or in float64.
     kept: Operator | None = None
 
 
@@ -73,16 +76,33 @@ def shifted(K: Operator, shift: float, scale: np.ndarray | None) -> Apply:
 
 
 def solve_direct(system: ShiftedSystem) -> Solved:
-    """By factorisation: in place, float64 systems through a float32 factor where that is enough."""
+    """By factorisation: in place, where large matrices live.
+
+    Float64 systems go through a float32 factor where that is enough, and faster, or all there is room for.
+    """
     K = system.K
-    mixed = _solve_mixed(system) if K.dtype == np.float64 and K.shape[0] >= MIXED_FROM else None
-    return _solve_factored(system) if mixed is None else mixed
+    mixes = K.dtype == np.float64 and K.shape[0] >= MIXED_FROM
+    if mixes and K.single_faster:
+        mixed = _solve_mixed(system)
+        return _solve_factored(system) if mixed is None else mixed
+    try:
+        return _solve_factored(system)
+    except MemoryError:
+        if not mixes:
+            raise
+    # Here, where nothing holds on to what was tried any more.
+    mixed = _solve_mixed(system)
+    if mixed is None:
+        raise MemoryError(
+            "a factor in float64 finds no room, and one in float32 is too rough for this system"
+        )
+    return mixed
 
 
 def _solve_factored(system: ShiftedSystem) -> Solved:
     """By a factor in K's own precision, refined."""
     K, rhs = system.K, system.rhs
-    factor = Factor(K.dense(), system.mu, system.scale)
+    factor = K.factor(system.mu, scale=system.scale)
     z = factor.solve(rhs)
     residual = rhs - factor.multiply(z)
     iterations = 1
@@ -118,7 +138,7 @@ def _solve_mixed(system: ShiftedSystem) -> Solved | None:
     if single is None:
         return None
     try:
-        factor = Factor(single.dense(), system.mu, system.scale, max_jitter=0.0)
+        factor = single.factor(system.mu, 0.0, system.scale)
     except NotPositiveDefinite:
         return None
     apply = system.with_matrix(system.K)
@@ -132,9 +152,15 @@ def _solve_mixed(system: ShiftedSystem) -> Solved | None:
 
 
 def solve_cg(
-    system: ShiftedSystem, *, tol: float, max_iter: int, low_rank: LowRank | Subset | None
+    system: ShiftedSystem,
+    *,
+    tol: float,
+    max_iter: int,
+    low_rank: LowRank | Subset | None,
+    notes: Notes,
+    hopeless: Callable[..., bool] | None = None,
 ) -> Solved:
-    """By conjugate gradients, K never in memory."""
+    """By conjugate gradients, K never in memory; given up where `hopeless` says so."""
     K, rhs = system.K, system.rhs
     apply = system.with_matrix(K)
     inverse = (lambda v: v) if low_rank is None else low_rank.inverse(system.mu, system.scale)
@@ -143,13 +169,68 @@ def solve_cg(
         # only the sums of residuals are in float64.
         precise = K.at(np.float64) if K.shape[0] <= _DOUBLE_RESIDUAL else None
         exact = system.with_matrix(precise or K)
-        return _refined(system, K.rounded(), exact, inverse, tol, max_iter, share=0.5, floor=1e-4)
+        return _refined(system, K.rounded(), exact, inverse, tol, max_iter, notes, 0.5, 1e-4, hopeless)
     # A little below the tolerance: the true residual, and the one with the offset taken out, are larger.
+    gives_up = None if hopeless is None else partial(hopeless, target=0.1 * tol)
     with blas_single_threaded(K):
-        result = pcg(apply, rhs, inverse, tol=0.1 * tol, max_iter=max_iter)
+        start = _resumed(system, notes, apply, inverse)
+        noted = partial(_noted, notes) if notes.kept else None
+        result = pcg(
+            apply,
+            rhs,
+            inverse,
+            tol=0.1 * tol,
+            max_iter=max_iter,
+            hopeless=gives_up,
+            start=start,
+            noted=noted,
+        )
     stalled, history = result.iterations < max_iter, tuple(result.history)
     residual = rhs - apply(result.x)
     return Solved(result.x, residual, apply, result.iterations, history, result.condition, stalled=stalled)
+
+
+def solve_cg_or_factor(
+    system: ShiftedSystem, *, tol: float, max_iter: int, low_rank: LowRank | Subset | None, notes: Notes
+) -> Solved:
+    """By conjugate gradients without K; a system too ill-conditioned for so many of them is factored."""
+    hopeless = partial(_too_slow, max_iter=max_iter)
+    solved = solve_cg(system, tol=tol, max_iter=max_iter, low_rank=low_rank, notes=notes, hopeless=hopeless)
+    if system.relative(solved.residual) <= tol:
+        return solved
+    try:
+        K = in_doubles(system.K)
+        factored = solve_direct(replace(system, K=K))
+        return replace(factored, history=solved.history, then=_THEN, kept=K)
+    except MemoryError:  # what was found will have to do
+        return solved
+
+
+def in_doubles(K: Operator) -> Operator:
+    """K as it is factored: in float64 where float32 would save no time, since points are exact in either."""
+    return K if K.single_faster else K.at(np.float64) or K
+
+
+def _noted(notes: Notes, iterations: int, at: Start) -> None:
+    assert at.p is not None
+    notes.note(notes.iterations + iterations, z=at.x, p=at.p)
+
+
+def _resumed(system: ShiftedSystem, notes: Notes, apply: Apply, inverse: Apply) -> Start | None:
+    """Where conjugate gradients were, if something was noted; the residual is measured anew."""
+    z = notes.array("z", system.rhs.shape)
+    if z is None:
+        return None
+    r, p = system.rhs - apply(z), notes.array("p", system.rhs.shape)
+    if p is not None:
+        # Along its direction the residual has the same product as along the steepest one; with columns that
+        # have converged none at all.
+        steep, along = (r * inverse(r)).sum(axis=0), (r * p).sum(axis=0)
+        if not (np.abs(along - steep) <= _TURNED * steep)[p.any(axis=0)].all():
+            p = None
+    if not np.isfinite(r).all():
+        raise notes.damaged("its coefficients are too large")
+    return Start(z, r, p)
 
 
 def solve_stored(
@@ -159,6 +240,7 @@ def solve_stored(
     max_iter: int,
     rank: int,
     rng: np.random.Generator,
+    notes: Notes,
     factor: bool = True,
 ) -> Solved:
     """By conjugate gradients on K kept in memory in float32; float64 accuracy by refinement.
@@ -172,21 +254,26 @@ def solve_stored(
         # Strings and the like: kept in float64, where nothing needs refinement.
         kept = Matrix(K.dense())
         system = replace(system, K=kept)
-        solved = solve_cg(system, tol=tol, max_iter=max_iter, low_rank=LowRank(kept, rank, rng))
+        columns = LowRank(kept, rank, rng)
+        solved = solve_cg(system, tol=tol, max_iter=max_iter, low_rank=columns, notes=notes)
         if factor and system.relative(solved.residual) > tol:
             solved = replace(_solve_factored(system), then=_THEN)
         return replace(solved, kept=kept)
     # A little below the tolerance, where there is room: with the offset taken out the residual is larger.
     tol = 0.1 * tol if precise else tol
     stored = Matrix((single or K).dense())
-    inverse = LowRank(stored, rank, rng).inverse(mu, scale)
+    low_rank = LowRank(stored, rank, rng)
     # Products in float32 can't measure a small residual; sums in float64 of the same entries can.
     exact = system.with_matrix(K if precise else _Upcast(stored.values))
+    if factor and _forecast(low_rank.left, mu, scale, tol) > 1.3 * max_iter:
+        nothing = Solved(np.zeros_like(system.rhs), system.rhs, exact)
+        return _factored_in_place(system, stored, tol, nothing)
+    inverse = low_rank.inverse(mu, scale)
     floor, hopeless = 1e-4 if precise else 0.0, partial(_too_slow, max_iter=max_iter)
-    solved = _refined(system, stored, exact, inverse, tol, max_iter, 0.3, floor, hopeless)
+    solved = _refined(system, stored, exact, inverse, tol, max_iter, notes, 0.3, floor, hopeless)
     if system.relative(solved.residual) <= tol or not factor:
         return solved
-    del inverse
+    del inverse, low_rank
     return _factored_in_place(system, stored, tol, solved)
 
 
@@ -197,6 +284,7 @@ def _refined(
     inverse: Apply,
     tol: float,
     max_iter: int,
+    notes: Notes,
     share: float,
     floor: float,
     hopeless: Callable[..., bool] | None = None,
@@ -207,12 +295,16 @@ def _refined(
     """
     rhs, quick = system.rhs, system.with_matrix(rough)
     z, residual, best = np.zeros_like(rhs), rhs, 1.0
+    found = notes.array("z", rhs.shape)
+    if found is not None and (now := system.relative(left := rhs - exact(found))) < best:
+        z, residual, best = found, left, now
     history, iterations, condition = [1.0], 0, None
     while best > tol and iterations < max_iter:
         target = max(share * tol / best, floor)
         gives_up = None if hopeless is None else partial(hopeless, target=target)
         most = max_iter - iterations
-        result = pcg(quick, residual, inverse, tol=target, max_iter=most, hopeless=gives_up)
+        noted = partial(_noted_round, notes, iterations, z) if notes.kept else None
+        result = pcg(quick, residual, inverse, tol=target, max_iter=most, hopeless=gives_up, noted=noted)
         iterations += result.iterations
         condition = condition or result.condition
         history += [best * h for h in result.history[1:]]
@@ -227,18 +319,25 @@ def _refined(
     return Solved(z, residual, exact, iterations, tuple(history), condition, stalled=stalled)
 
 
+def _noted_round(notes: Notes, before: int, z: np.ndarray, iterations: int, at: Start) -> None:
+    notes.note(notes.iterations + before + iterations, z=z + at.x)
+
+
 def _factored_in_place(system: ShiftedSystem, stored: Matrix, tol: float, before: Solved) -> Solved:
     """The stored matrix becomes its own factor; its upper triangle still gives products."""
     rhs, precise = system.rhs, system.K.dtype == np.float64
+    # Where residuals don't come from the factor a jitter costs iterations, no accuracy: few, if it is not
+    # much more than μ.
+    most = min(10 * system.mu / max(float(stored.diag().mean()), 1e-300), 1e-2) if precise else 1e-2
     try:
-        L = Factor(stored.values, system.mu, system.scale, max_jitter=0.0 if precise else 1e-2)
+        L = Factor(stored.values, system.mu, system.scale, max_jitter=most)
     except NotPositiveDefinite:
         if not precise:
             raise
         stored.values = None  # room for a factor in float64
         return replace(_solve_factored(system), then=_THEN)
     exact = before.apply if precise else L.multiply
-    result = pcg(exact, rhs, L.solve, tol=0.1 * tol, max_iter=30, patience=3)
+    result = pcg(exact, rhs, L.solve, tol=0.1 * tol, max_iter=60 if L.jitter else 30, patience=5)
     if precise and result.residual > tol:
         stored.values = None
         del L
@@ -246,7 +345,7 @@ def _factored_in_place(system: ShiftedSystem, stored: Matrix, tol: float, before
     history = (*before.history, *result.history)
     return Solved(
         *(result.x, rhs - exact(result.x), exact, before.iterations + result.iterations, history),
-        *(L.condition(), L.jitter, True, _THEN),
+        *(L.condition(), 0.0 if precise else L.jitter, True, _THEN),
     )
 
 
@@ -259,6 +358,16 @@ class _Upcast(Matrix):
             rows = slice(i, i + _ROWS_AT_ONCE)
             np.matmul(self.values[rows].astype(np.float64), V, out=out[rows])
         return out
+
+
+def _forecast(left: float, mu: float, scale: np.ndarray | None, tol: float) -> float:
+    """About how many conjugate gradients it will take, if what the preconditioner leaves out is this.
+
+    The largest eigenvalue left out is some ten times the mean one, so that √(10 left/μ)·log(2/tol)/2 would be
+    the bound; eigenvalues are spread out, and measured numbers are about 4.5 √(left/μ) a digit.
+    """
+    weight = 1.0 if scale is None else float(np.square(scale).mean())
+    return -4.5 * np.log10(tol) * float(np.sqrt(left * weight / mu))
 
 
 def _too_slow(history: list[float], *, target: float, max_iter: int) -> bool:

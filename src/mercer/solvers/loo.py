@@ -20,12 +20,13 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from scipy.linalg import eigh
 
+from mercer._memory import available_memory
+from mercer._notice import tell_part
 from mercer._threads import interruptible
 from mercer._units import alone, by_size, count
 from mercer._xp import issparse
-from mercer.operators import L1, Factor, Operator
+from mercer.operators import L1, Eigenbasis, Matrix, Operator
 from mercer.solvers.coordinates import to_primal
 from mercer.solvers.problem import Problem
 
@@ -34,6 +35,43 @@ from mercer.solvers.problem import Problem
 _SMALLEST_SHIFT = 1e-11
 # Numbers in the rows that are looked at together.
 _BLOCK = 1 << 22
+# Matrices as large as K that are held at once: by an eigendecomposition (and more with unequal weights),
+# by a factorisation; and by the small eigendecomposition where there are centres or features.
+_SPECTRUM, _SPECTRUM_WEIGHTED, _FACTORED, _PRIMAL = 5, 6, 2, 6
+_BLOCKS = 400 << 20
+
+
+def shortage(problem: Problem, units: np.ndarray | None = None, lams: int | None = None) -> str | None:
+    """Why this can't be held in memory, with sizes and a way out; None if it can.
+
+    `lams` is how many values of λ there are; None: one, by a factor.
+    """
+    (n, t), unknowns = problem.y.shape, problem.A.shape[1]
+    plain = problem.weights is None and alone(units)
+    if not problem.full:
+        squares = _PRIMAL
+    elif lams is None and plain:
+        squares = _FACTORED
+    else:
+        squares = _SPECTRUM if plain else _SPECTRUM_WEIGHTED
+    need = 8 * squares * unknowns**2 + 8 * 3 * (lams or 1) * n * t + (0 if problem.full else _BLOCKS)
+    # Where matrices as large as K live.
+    remote = problem.full and problem.A.remote
+    free = problem.A.free_bytes() if remote else available_memory()
+    if need <= free:
+        return None
+    what = "leaving one out" if lams is None else f"a path over {lams} values of λ"
+    advice = (
+        "representation='nystrom' needs one coefficient a centre only; or take a sample of the rows, as "
+        "selection.tune does by itself"
+        if problem.full
+        else f"take fewer than {unknowns:,} centres or features, fewer values of λ, or a sample of the rows"
+    )
+    return (
+        f"{what} for {n:,} examples and {unknowns:,} coefficients takes about {need / 1e9:.1f} GB, mostly "
+        f"{squares} matrices of {unknowns:,}×{unknowns:,}, and {free / 1e9:.1f} GB are free"
+        f"{' on the GPU' * remote}: {advice}"
+    )
 
 
 def residuals(problem: Problem, lams: Sequence[float], units: np.ndarray | None = None) -> np.ndarray:
@@ -42,8 +80,8 @@ def residuals(problem: Problem, lams: Sequence[float], units: np.ndarray | None 
     if problem.n < 2:
         raise ValueError("leaving one out needs at least two examples")
     if problem.full and problem.weights is None and len(lams) == 1 and alone(units):
-        K, y = problem.A.dense().astype(np.float64, copy=False), problem.y.astype(np.float64)
-        return _factored(K, float(lams[0]) * (problem.n - 1), problem.w, y, problem.offset)[None]
+        factor = _doubles(problem.A).factor(float(lams[0]) * (problem.n - 1))
+        return _by_factor(factor, problem.w, problem.y.astype(np.float64), problem.offset)[None]
     return path(problem, lams, units).residuals
 
 
@@ -54,10 +92,14 @@ def _require_ridge(problem: Problem) -> None:
         )
 
 
-def _factored(K: np.ndarray, shift: float, s: np.ndarray, y: np.ndarray, offset: bool) -> np.ndarray:
-    """z_i/(G⁻¹)_ii by a factorisation, which takes the place of K: cheaper than a spectrum, for one shift."""
+def _doubles(A: Operator) -> Operator:
+    """A in float64."""
+    return A.at(np.float64) or Matrix(A.dense().astype(np.float64, copy=False))
+
+
+def _by_factor(factor: Any, s: np.ndarray, y: np.ndarray, offset: bool) -> np.ndarray:
+    """z_i/(G⁻¹)_ii by a factor of G: cheaper than a spectrum, for one shift."""
     t = y.shape[1]
-    factor = Factor(K, shift)
     z = factor.solve(np.hstack([y, s[:, None]]) if offset else y)
     diagonal = factor.inverse_diagonal()
     if offset:  # the inverse of the bordered system
@@ -91,30 +133,23 @@ def path(problem: Problem, lams: Sequence[float], units: np.ndarray | None = Non
 def full_path(problem: Problem, lams: Sequence[float], units: np.ndarray | None = None) -> PathSolutions:
     """One coefficient per example: S K S = Q Λ Qᵀ."""
     n, t = problem.y.shape
-    K, s, y = _scaled(problem)
-    values, Q = interruptible(partial(eigh, K, overwrite_a=True, check_finite=False, driver="evd"))
-    del K
-    values = np.maximum(values, 0)
-    rhs = np.hstack([y, s[:, None]]) if problem.offset else y
-    Qr = Q.T @ rhs
-
-    def solve(shifts: np.ndarray) -> np.ndarray:
-        """(SKS + μI)⁻¹ rhs for every shift: (shifts, n, columns), as one product."""
-        scaled = Qr[:, None, :] / (values[:, None, None] + shifts[None, :, None])
-        return (Q @ scaled.reshape(n, -1)).reshape(n, len(shifts), -1).transpose(1, 0, 2)
-
+    s = np.sqrt(problem.w)
+    y = s[:, None] * problem.y.astype(np.float64)
+    tell_part("spectrum of the kernel matrix", 0, n, "eigenvectors")
+    spectrum = _doubles(problem.A).spectrum(None if problem.weights is None else s)
+    Qr = spectrum.rotated(np.hstack([y, s[:, None]]) if problem.offset else y)
     lam = np.asarray(lams, dtype=np.float64)
-    z = solve(lam * n)
+    z = spectrum.solutions(Qr, lam * n)
     intercepts = np.zeros((len(lam), t))
     if problem.offset:
         intercepts = np.einsum("i,lit->lt", s, z[:, :, :t]) / np.einsum("i,lit->lt", s, z[:, :, t:])
         z = z[:, :, :t] - z[:, :, t:] * intercepts[:, None, :]
     if units is not None:
-        residuals = _units_left_out(problem, lam, values, Q, Qr, s, units)
+        residuals = _units_left_out(problem, lam, spectrum, Qr, s, units)
     elif problem.weights is None:
-        residuals = _equal_weights(lam * (n - 1), values, Q, solve, problem.offset, t)
+        residuals = _equal_weights(lam * (n - 1), spectrum, Qr, problem.offset, t)
     else:
-        residuals = _unequal_weights(problem, lam, values, Q, Qr, s)
+        residuals = _unequal_weights(problem, lam, spectrum, Qr, s)
     coefs = s[None, :, None] * z
     absent = np.flatnonzero(s == 0)
     if len(absent):
@@ -124,18 +159,10 @@ def full_path(problem: Problem, lams: Sequence[float], units: np.ndarray | None 
     return PathSolutions(coefs, intercepts, residuals)
 
 
-def _scaled(problem: Problem) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """S K S, √w and S y."""
-    s = np.sqrt(problem.w)
-    K = problem.A.dense().astype(np.float64, copy=False)
-    K *= s[:, None]
-    K *= s[None, :]
-    return K, s, s[:, None] * problem.y.astype(np.float64)
-
-
-def _equal_weights(shifts, values, Q, solve, offset, t) -> np.ndarray:
-    z = solve(shifts)
-    diagonal = ((Q * Q) @ (1 / (values[:, None] + shifts[None, :]))).T
+def _equal_weights(
+    shifts: np.ndarray, spectrum: Eigenbasis, Qr: np.ndarray, offset: bool, t: int
+) -> np.ndarray:
+    z, diagonal = spectrum.solutions(Qr, shifts), spectrum.diagonals(shifts)
     if offset:
         # G⁻¹ replaced by that of the bordered system, which carries the offset.
         one = z[:, :, t]
@@ -145,30 +172,35 @@ def _equal_weights(shifts, values, Q, solve, offset, t) -> np.ndarray:
     return z / diagonal[:, :, None]
 
 
-def _unequal_weights(problem, lams, values, Q, Qr, s) -> np.ndarray:
+def _unequal_weights(
+    problem: Problem, lams: np.ndarray, spectrum: Eigenbasis, Qr: np.ndarray, s: np.ndarray
+) -> np.ndarray:
     """Every example has its own shift, so its own 1/(Λ+μ_i): still n² work a λ."""
     n, t = problem.y.shape
     out = np.empty((len(lams), n, t))
     for a, lam in enumerate(lams):
-        D = 1 / (values[None, :] + (lam * (n - s**2))[:, None])
-        QD = Q * D
-        diagonal = np.einsum("ik,ik->i", QD, Q)
-        z = QD @ Qr[:, :t]
+        tell_part("leaving one out", a, len(lams), "values of λ")
+        z, diagonal, forms = spectrum.with_own_shifts(Qr, lam * (n - s**2))
         if problem.offset:
-            one, total = QD @ Qr[:, t], D @ Qr[:, t] ** 2
-            z = z - (one / total)[:, None] * (D @ (Qr[:, t:] * Qr[:, :t]))
+            one, total = z[:, t], forms[:, t, t]
+            z = z[:, :t] - (one / total)[:, None] * forms[:, t, :t]
             diagonal = diagonal - one**2 / total
         out[a] = z / (diagonal * np.where(s > 0, s, 1))[:, None]
     return out
 
 
-def _units_left_out(problem, lams, values, Q, Qr, s, units) -> np.ndarray:
+def _units_left_out(
+    problem: Problem, lams: np.ndarray, spectrum: Eigenbasis, Qr: np.ndarray, s: np.ndarray, units: np.ndarray
+) -> np.ndarray:
     """Units of one size and one weight share a shift, and are solved together."""
     n, t = problem.y.shape
     out = np.empty((len(lams), n, t))
+    values, done = spectrum.values, 0
     floor = _SMALLEST_SHIFT * values.max()
     for rows, weight in _alike(units, s**2, n):
-        q = Q[rows]  # (units, size, n)
+        tell_part("leaving one out", done, n, "rows")
+        done += rows.size
+        q = spectrum.rows(rows)  # (units, size, n)
         for a, lam in enumerate(lams):
             D = 1 / (values + max(lam * (n - weight), floor))
             block = (q * D) @ q.transpose(0, 2, 1)
@@ -204,13 +236,17 @@ def primal_path(problem: Problem, lams: Sequence[float], units: np.ndarray | Non
     centre, mean, values, V, Vb = centred_spectrum(problem, Phi)
     out = np.empty((len(lams), n, t))
     constant = 1 / n if problem.offset else 0.0
+    done = 0
     for g, weight in () if units is None else _alike(units, w, Phi.shape[1]):
+        tell_part("leaving one out", done, n, "rows")
+        done += g.size
         B = ((Phi.rows(g.ravel()) - centre) @ V).reshape(*g.shape, -1)
         for a, lam in enumerate(lams):
             BD = B / (values + max(lam * (n - weight), _SMALLEST_SHIFT * values.max()))
             H = (BD @ B.transpose(0, 2, 1) + constant) * w[g][:, None, :]
             out[a, g] = np.linalg.solve(np.eye(g.shape[1]) - H, y[g] - mean - BD @ Vb)
     for rows, block in Phi.blocks() if units is None else ():
+        tell_part("leaving one out", rows.start, n, "rows")
         B = _turned(block, centre, V)
         for a, lam in enumerate(lams):
             D = 1 / (values[None, :] + (lam * (n - w[rows]))[:, None])
@@ -238,7 +274,7 @@ def centred_spectrum(problem: Problem, Phi: Operator) -> tuple[np.ndarray, ...]:
         centre, mean = Phi.adjoint(w) / n, (w @ y) / n
         G -= n * np.outer(centre, centre)
         b = b - n * np.outer(centre, mean)
-    values, V = interruptible(partial(eigh, G, overwrite_a=True, check_finite=False, driver="evd"))
+    values, V = interruptible(partial(np.linalg.eigh, G))
     return centre, mean, np.maximum(values, 0), V, V.T @ b
 
 
@@ -262,11 +298,13 @@ class FactoredErrors:
     """
 
     def __init__(self, problem: Problem):
-        (self.K, self.s, self.y), self.offset = _scaled(problem), problem.offset
+        self.K, self.s, self.offset = _doubles(problem.A).kept(), np.sqrt(problem.w), problem.offset
+        self.y = self.s[:, None] * problem.y.astype(np.float64)
+        self.scale = None if problem.weights is None else self.s
 
     def __call__(self, lam: float) -> np.ndarray:
-        left = _factored(self.K.copy(), lam * len(self.y), self.s, self.y, self.offset)
-        return np.square(left).mean(axis=1)
+        factor = self.K.factor(lam * len(self.y), scale=self.scale)
+        return np.square(_by_factor(factor, self.s, self.y, self.offset)).mean(axis=1)
 
 
 def spectral_errors(problem: Problem, lams: np.ndarray) -> np.ndarray:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from copy import copy
 from dataclasses import replace
 
 import numpy as np
 
+from mercer._notice import tell
 from mercer._threads import stopping_point
 from mercer.losses import Squared
 from mercer.solvers.base import Solver, warn_if_unconverged
 from mercer.solvers.certify import best_constant, certify
+from mercer.solvers.cost import bytes_in_words
+from mercer.solvers.notes import Notes
 from mercer.solvers.preconditioners import low_rank_columns
 from mercer.solvers.problem import Problem, Solution, relative_to
 from mercer.solvers.smooth_examples import DIRECT_EXAMPLES, Direction, Form, PrimalForm, form_of
@@ -24,6 +27,9 @@ _SINGLE_SLACK = 1e-9
 _RESTARTS = 4
 
 
+Noted = Callable[["Descent"], None]
+
+
 class DescentSolver(Solver):
     """Goes down from f = 0 and from further starts, to the lowest of the points reached."""
 
@@ -31,9 +37,10 @@ class DescentSolver(Solver):
     rank: int | None = None
     restarts: int | None
     advice = "Increase lam or max_iter"
+    resumes = True
 
-    def descend(self, form: Form, unit: float, tol: float) -> Descent:
-        """Down from where the form is; gradients are measured in `unit`."""
+    def descend(self, form: Form, unit: float, tol: float, noted: Noted) -> Descent:
+        """Down from where the form is; gradients are measured in `unit`, and every step is noted."""
         raise NotImplementedError
 
     def run(self, problem: Problem) -> Solution:
@@ -45,7 +52,8 @@ class DescentSolver(Solver):
         starts = [copy(form), *_starts(form, count)]
         # A loss that is flat far from y has no gradient to speak of at f = 0.
         unit = starts[0].norm if convex else max(start.norm for start in starts)
-        runs = [self.descend(start, unit, tol) for start in starts]
+        with Notes(problem, self.name) as notes:
+            runs = self._descents(starts, unit, tol, notes)
         values = [run.form.value for run in runs]
         least = int(np.argmin(np.where(np.isnan(values), np.inf, values)))
         solution = runs[least].solution(self.name, tol)
@@ -54,6 +62,31 @@ class DescentSolver(Solver):
             solution = replace(solution, starts=tuple(values))
         warn_if_unconverged(solution, tol, self.advice, problem.A.dtype)
         return solution
+
+    def _descents(self, starts: list[Form], unit: float, tol: float, notes: Notes) -> list[Descent]:
+        """A descent from every start, or from where it was when that was noted."""
+        t = starts[0].problem.y.shape[1]
+        coefs = np.stack([form.coef for form in starts])
+        offsets = np.stack([form.offset + np.zeros(t) for form in starts])
+        known, shifts = notes.array("coef", coefs.shape), notes.array("offset", offsets.shape)
+        runs: list[Descent] = []
+        for i, form in enumerate(starts):
+            if known is not None and shifts is not None:
+                before = form.value
+                with np.errstate(all="ignore"):
+                    form.resume(known[i], shifts[i])
+                # A descent never rises.
+                if not (form.value <= before + 1e-6 * abs(before) and np.isfinite(form.norm)):
+                    raise notes.damaged("the objective is larger there than at the start")
+            coefs[i], offsets[i] = form.coef, form.offset
+
+            def noted(run: Descent, i: int = i) -> None:
+                if run.form.coef.shape == coefs[i].shape:  # not so in another form of the problem
+                    coefs[i], offsets[i] = run.form.coef, run.form.offset
+                    notes.note(notes.iterations + run.iterations, coef=coefs, offset=offsets)
+
+            runs.append(self.descend(form, unit, tol, noted))
+        return runs
 
 
 class Newton(DescentSolver):
@@ -96,13 +129,23 @@ class Newton(DescentSolver):
             return shape.stored + n * n * shape.item + shape.panels
         return shape.stored + n * low_rank_columns(n) * shape.item * 3
 
+    def keeps(self, shape):
+        if not (shape.full and shape.remote) or shape.joint or shape.n > shape.direct_rows:
+            return None
+        need = shape.factored(8) + 8 * shape.n * shape.n
+        if need > shape.room:
+            return None
+        return (
+            f"K in the GPU's memory, with room for its factor ({bytes_in_words(need)}): factored there a step"
+        )
+
     def __init__(self, tol=None, max_iter=100, rank=None, restarts=None):
         self.tol = tol
         self.max_iter = max_iter
         self.rank = rank
         self.restarts = restarts
 
-    def descend(self, form, unit, tol):
+    def descend(self, form, unit, tol, noted):
         convex = form.problem.loss.convex
         run = Descent(form, unit)
         idle, least, first = 0, form.norm, 1.0
@@ -128,6 +171,8 @@ class Newton(DescentSolver):
                 continue
             before, slope = form.value, 0.0 if convex else form.line(direction)[0]
             run.move(direction, step)
+            tell(self.name, run.iterations, "relative gradient", run.relative, tol)
+            noted(run)
             first = 1.0 if convex or steepest else _stretch(form, direction, step, slope)
             # The gradient may rise on the way; only an objective that no longer falls means the end. Without
             # convexity steps are many and short, and the gradient may fall still when the objective can't.

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from mercer.operators import blas_single_threaded
 from mercer.solvers.certify import best_constant, certify
 from mercer.solvers.coordinates import to_primal
 from mercer.solvers.cost import Shape
-from mercer.solvers.pcg import Apply, pcg
+from mercer.solvers.notes import Notes
+from mercer.solvers.pcg import Apply, Start, pcg
 from mercer.solvers.problem import Problem, Solution
 
 
@@ -24,7 +27,7 @@ class NormalEquations:
     exact factor one round is usually all.
     """
 
-    def __init__(self, problem: Problem, tol: float):
+    def __init__(self, problem: Problem, tol: float, notes: Notes | None = None):
         # Φ = K(X,Z) T is kept in float64, or every pass would multiply by T again; in float32 T comes last.
         self.primal = to_primal(problem, store=problem.A.dtype == np.float64)
         self.problem, self.Phi, self.quick = problem, self.primal.Phi, self.primal.quick(tol)
@@ -36,6 +39,10 @@ class NormalEquations:
             self.rhs = self.Phi.adjoint(self.weights * self.y) / problem.n
         self.start = self.norm(self.rhs)
         self.u, self.residual = np.zeros_like(self.rhs), self.rhs
+        self.notes = Notes(replace(problem, journal=None), "") if notes is None else notes
+        found = self.notes.array("u", self.rhs.shape)
+        if found is not None and self.norm(left := self.measure(found)) < self.start:
+            self.u, self.residual = found, left
         self.iterations, self.history = 0, [1.0]
         self.jitter = self.primal.jitter
         self.condition: float | None = None
@@ -73,7 +80,11 @@ class NormalEquations:
             target, most = max(0.5 * enough / size, 1e-6), limit - self.iterations
             with blas_single_threaded(self.Phi):
                 result = pcg(
-                    *(self.apply, self.residual, inverse), tol=target, max_iter=most, size_of=self.primal.size
+                    *(self.apply, self.residual, inverse),
+                    tol=target,
+                    max_iter=most,
+                    size_of=self.primal.size,
+                    noted=self._noted if self.notes.kept else None,
                 )
             self.iterations += result.iterations
             self.condition = self.condition if self.condition is not None else result.condition
@@ -82,6 +93,9 @@ class NormalEquations:
             if not self.norm(refined) < 0.7 * size:
                 break
             self.u, self.residual = self.u + result.x, refined
+
+    def _noted(self, iterations: int, at: Start) -> None:
+        self.notes.note(self.notes.iterations + self.iterations + iterations, u=self.u + at.x)
 
     def solution(self, tol: float, name: str, limited: bool) -> Solution:
         coef, intercept = self.primal.back(self.u)
@@ -107,13 +121,13 @@ def by_factor(problem: Problem, tol: float, sample: int, name: str) -> Solution:
 
 
 def by_conjugate_gradients(
-    problem: Problem, tol: float, max_iter: int, sample: int, name: str, patience: int
+    problem: Problem, tol: float, max_iter: int, sample: int, name: str, patience: int, notes: Notes
 ) -> Solution:
     """By conjugate gradients upon a factor of a sample.
 
     With `patience`, one that has not sufficed after so many iterations is exchanged for the exact factor.
     """
-    system = NormalEquations(problem, tol)
+    system = NormalEquations(problem, tol, notes)
     if not patience or not system.primal.explicit:
         return _by_sample(system, tol, max_iter, sample, name)
     enough = 0.5 * tol * system.start

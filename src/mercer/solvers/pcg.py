@@ -8,7 +8,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mercer._notice import tell
+from mercer._threads import stopping_point
+
 Apply = Callable[[np.ndarray], np.ndarray]
+# (columns at work, α, rᵀP⁻¹r) of an iteration: of these Lanczos' tridiagonal matrices are made.
+Step = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 # No progress: over so many iterations the squared error falls by less than this part of all it has fallen.
 _WINDOW = 60
@@ -17,6 +22,15 @@ _NO_PROGRESS = 1e-8
 
 def _column_norms(R: np.ndarray) -> np.ndarray:
     return np.linalg.norm(R, axis=0)
+
+
+@dataclass(frozen=True, eq=False)
+class Start:
+    """Where conjugate gradients begin: x, b − Mx, and the next direction (None: the steepest)."""
+
+    x: np.ndarray
+    r: np.ndarray
+    p: np.ndarray | None = None
 
 
 @dataclass
@@ -42,6 +56,9 @@ def pcg(
     patience: int | None = None,
     hopeless: Callable[[list[float]], bool] | None = None,
     size_of: Apply = _column_norms,
+    steps: list[Step] | None = None,
+    start: Start | None = None,
+    noted: Callable[[int, Start], None] | None = None,
 ) -> PCGResult:
     """Solve M x = b for symmetric positive definite M given by its action on (n, t) blocks.
 
@@ -50,35 +67,35 @@ def pcg(
     the iterate with the smallest residual is returned. Residuals may rise for hundreds of iterations
     before they fall; what falls in every one is the error in the norm of M. So `stalled` says that
     neither gets smaller any more, or, given `patience`, that the residual has not fallen for so many
-    iterations, or that `hopeless`, shown the history after each iteration, gave up.
+    iterations, or that `hopeless`, shown the history after each iteration, gave up. `steps`, if given, is
+    told of every iteration. `noted` is shown every iteration, and `start` is what it was shown: the
+    recurrence goes on from there.
     """
-    x, r = np.zeros_like(b), b.copy()
+    x, r = (np.zeros_like(b), b.copy()) if start is None else (start.x.copy(), start.r.copy())
     size = size_of(b)
     size[size == 0] = 1.0
     relative = size_of(r) / size
-    best_x, best_r, best = x.copy(), r.copy(), relative.copy()
+    best = _Best(x.copy(), r.copy(), relative.copy())
     active = np.flatnonzero(relative > tol)
     z = precondition(r[:, active])
-    p = z.copy()
+    p = z.copy() if start is None or start.p is None else start.p[:, active]
     rz = np.einsum("ij,ij->j", r[:, active], z)
     progress = _Progress([float(relative.max(initial=0.0))], patience, hopeless)
     lanczos: list[tuple[float, float]] = []
     iterations, stalled = 0, False
     while len(active) and iterations < max_iter:
+        stopping_point()
         Mp = apply(p)
-        curvature = np.einsum("ij,ij->j", p, Mp)
-        # A direction without curvature, or lost to rounding, ends its column.
-        usable = (curvature > 0) & np.isfinite(curvature) & (rz > 0)
-        alpha = np.where(usable, rz / np.where(usable, curvature, 1), 0.0)
+        alpha, usable = _lengths(p, Mp, rz)
         fallen = float((alpha * rz / size[active] ** 2).sum())
+        if steps is not None:
+            steps.append((active, alpha, rz))
         x[:, active] += alpha * p
         r[:, active] -= alpha * Mp
         iterations += 1
         relative[active] = size_of(r[:, active]) / size[active]
-        improved = active[relative[active] < best[active]]
-        best[improved], best_x[:, improved] = relative[improved], x[:, improved]
-        best_r[:, improved] = r[:, improved]
-        stuck = progress.stuck(float(relative.max()), fallen, len(improved) > 0)
+        tell("conjugate gradients", iterations, "residual", float(relative.max()), tol)
+        stuck = progress.stuck(float(relative.max()), fallen, best.improved(x, r, relative, active))
         if stuck or not usable.any() or relative.max() > 1e3:
             stalled = True
             break
@@ -94,8 +111,41 @@ def pcg(
             lanczos.append((float(alpha[0]), float(beta[0])))
         p = z + beta * p[:, keep]
         rz = rz_new
-    residual, condition = float(best.max(initial=0.0)), _ritz_condition(lanczos)
-    return PCGResult(best_x, best_r, iterations, residual, progress.history, condition, stalled)
+        if noted is not None:
+            noted(iterations, Start(x, r, _spread(p, active, b.shape)))
+    residual, condition = float(best.relative.max(initial=0.0)), _ritz_condition(lanczos)
+    return PCGResult(best.x, best.r, iterations, residual, progress.history, condition, stalled)
+
+
+class _Best:
+    """Of every column the iterate with the smallest residual."""
+
+    def __init__(self, x: np.ndarray, r: np.ndarray, relative: np.ndarray):
+        self.x, self.r, self.relative = x, r, relative
+
+    def improved(self, x: np.ndarray, r: np.ndarray, relative: np.ndarray, active: np.ndarray) -> bool:
+        """Keep the columns that got better; whether there were any."""
+        better = active[relative[active] < self.relative[active]]
+        self.x[:, better], self.r[:, better] = x[:, better], r[:, better]
+        self.relative[better] = relative[better]
+        return len(better) > 0
+
+
+def _lengths(p: np.ndarray, Mp: np.ndarray, rz: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """How far to go along every direction, and whether it can be used.
+
+    A direction without curvature, or lost to rounding, ends its column.
+    """
+    curvature = np.einsum("ij,ij->j", p, Mp)
+    usable = (curvature > 0) & np.isfinite(curvature) & (rz > 0)
+    return np.where(usable, rz / np.where(usable, curvature, 1), 0.0), usable
+
+
+def _spread(p: np.ndarray, active: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    """Directions of the columns that go on, zeros for the others."""
+    out = np.zeros(shape)
+    out[:, active] = p
+    return out
 
 
 class _Progress:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
+from scipy.linalg import solve_triangular
 
 from mercer.features.centres import randomly_pivoted_cholesky
 from mercer.operators import Factor, Matrix, Operator
 from mercer.solvers.cost import LARGEST_FACTOR
+from mercer.solvers.pcg import Apply
 
 # Part of the mean diagonal that is added to a kernel matrix before it is factored and divided by.
 SUBSET_SHIFT = 1e-9
@@ -28,6 +32,35 @@ def sampled_rows(p: int) -> int:
     return 2 * p + 3000
 
 
+@dataclass(frozen=True, eq=False)
+class ShiftedInverse:
+    """P = μI + H Hᵀ with H = S K(:, pivots) L⁻ᵀ, L Lᵀ = K(pivots, pivots): below μI + S K S, its stand-in.
+
+    Attributes
+    ----------
+    inverse : V ↦ P⁻¹V
+    half, adjoint : G ↦ H G, V ↦ HᵀV
+    lower, upper : G ↦ L⁻¹G, G ↦ L⁻ᵀG
+    core : G ↦ (μI + HᵀH)⁻¹G
+    pivots : one for each column of H
+    log_det : log det P
+    """
+
+    inverse: Apply
+    half: Apply
+    adjoint: Apply
+    lower: Apply
+    upper: Apply
+    core: Apply
+    pivots: np.ndarray
+    log_det: float
+
+    @property
+    def rank(self) -> int:
+        """Columns of H."""
+        return len(self.pivots)
+
+
 class LowRank:
     """K ≈ F Fᵀ by randomly pivoted Cholesky, for systems μI + S K S with any diagonal S."""
 
@@ -38,21 +71,40 @@ class LowRank:
             # A matrix is symmetric, and its rows are contiguous.
             return K.columns(index) if stored is None else stored[index].T
 
-        self.F, self.pivots = randomly_pivoted_cholesky(K.diag(), columns, rank, rng)
+        diagonal = K.diag()
+        self.F, self.pivots = randomly_pivoted_cholesky(diagonal, columns, rank, rng)
+        # The mean eigenvalue of what F leaves out.
+        left = float(diagonal.sum()) - float(np.einsum("ij,ij->", self.F, self.F, dtype=np.float64))
+        self.left = max(left, 0.0) / max(len(diagonal), 1)
 
-    def inverse(self, mu: float, scale: np.ndarray | None):
-        """v ↦ (μI + S F Fᵀ S)⁻¹ v, by Woodbury."""
+    def at(self, mu: float, scale: np.ndarray | None) -> ShiftedInverse:
+        """P = μI + S F Fᵀ S."""
         F = self.F if scale is None else self.F * scale.astype(self.F.dtype)[:, None]
-        if F.shape[1] == 0:
-            return lambda v: v / mu
+        n, rank = F.shape
         # Products in the data's precision, the small system in float64.
         core = Factor((F.T @ F).astype(np.float64), shift=mu)
+        L = self.F[self.pivots].astype(np.float64)
 
         def apply(v):
+            if rank == 0:
+                return v / mu
             inner = core.solve((F.T @ v.astype(F.dtype, copy=False)).astype(np.float64))
             return (v - F @ inner.astype(F.dtype, copy=False)) / mu
 
-        return apply
+        return ShiftedInverse(
+            inverse=apply,
+            half=F.__matmul__,
+            adjoint=F.T.__matmul__,
+            lower=partial(solve_triangular, L, lower=True),
+            upper=partial(solve_triangular, L, lower=True, trans=1),
+            core=core.solve,
+            pivots=self.pivots,
+            log_det=(n - rank) * math.log(mu) + core.log_determinant(),
+        )
+
+    def inverse(self, mu: float, scale: np.ndarray | None) -> Apply:
+        """v ↦ (μI + S F Fᵀ S)⁻¹ v, by Woodbury."""
+        return self.at(mu, scale).inverse
 
 
 class Subset:
@@ -64,13 +116,13 @@ class Subset:
 
     def __init__(self, K: Operator, rank: int, rng: np.random.Generator):
         K = K.at(np.float64) or K
-        index = np.sort(rng.choice(K.shape[0], rank, replace=False))
+        index = self.pivots = np.sort(rng.choice(K.shape[0], rank, replace=False))
         self.C = K.among(columns=index)
         own = K.among(index, index)
         self.L = own.factor(shift=SUBSET_SHIFT * float(own.diag().mean()))
 
-    def inverse(self, mu: float, scale: np.ndarray | None):
-        """v ↦ (μI + S C (K_PP+δI)⁻¹ Cᵀ S)⁻¹ v, by Woodbury."""
+    def at(self, mu: float, scale: np.ndarray | None) -> ShiftedInverse:
+        """P = μI + S C (K_PP+δI)⁻¹ Cᵀ S."""
         C, L = self.C, self.L
         weights = None if scale is None else scale**2
         core = C.whitened_factor(L, weights, shift=mu)
@@ -81,7 +133,22 @@ class Subset:
             back = C @ L.solve_upper(core.solve(L.solve_lower(inner)))
             return (v - (back if s is None else s * back)) / mu
 
-        return apply
+        def half(g):
+            values = C @ L.solve_upper(g)
+            return values if s is None else s * values
+
+        def adjoint(v):
+            return L.solve_lower(C.adjoint(v if s is None else s * v))
+
+        n, rank = C.shape
+        log_det = (n - rank) * math.log(mu) + core.log_determinant()
+        return ShiftedInverse(
+            apply, half, adjoint, L.solve_lower, L.solve_upper, core.solve, self.pivots, log_det
+        )
+
+    def inverse(self, mu: float, scale: np.ndarray | None) -> Apply:
+        """v ↦ (μI + S C (K_PP+δI)⁻¹ Cᵀ S)⁻¹ v, by Woodbury."""
+        return self.at(mu, scale).inverse
 
 
 def low_rank(K: Operator, rank: int, rng: np.random.Generator) -> LowRank | Subset:

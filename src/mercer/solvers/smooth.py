@@ -119,6 +119,12 @@ class Form:
         self.refresh()
         self.measure()
 
+    def resume(self, coef: np.ndarray, offset: np.ndarray) -> None:
+        """Begin where another form of this problem had these coordinates, instead of at 0."""
+        self.coef, self.offset = coef, offset
+        self.refresh()
+        self.measure()
+
     def _place(self, coef: np.ndarray, offset: np.ndarray) -> None:
         raise NotImplementedError
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
-from mercer.operators import Factor, Matrix, NotPositiveDefinite, Operator, blas_single_threaded, in_memory
+from mercer.operators import Matrix, NotPositiveDefinite, Operator, blas_single_threaded, in_memory
 from mercer.solvers.certify import best_constant
-from mercer.solvers.least_squares import centred, shifted
+from mercer.solvers.least_squares import centred, in_doubles, shifted
 from mercer.solvers.pcg import pcg
 from mercer.solvers.preconditioners import LowRank, Subset, low_rank, low_rank_columns
 from mercer.solvers.problem import Problem, relative_to
@@ -53,7 +54,15 @@ class FullForm(Form):
         if A.shape[0] <= DIRECT_EXAMPLES:
             # Small enough for float64 whatever the data: steps divide by λn, rounding included.
             A = A.at(np.float64) or A
-        return A if A.remote else in_memory(A)
+        if not A.remote:
+            return in_memory(A)
+        if A.shape[0] > A.direct_rows:
+            return A
+        A = in_doubles(A)
+        try:  # besides a factor of it
+            return A.kept() if 2 * A.dtype.itemsize * A.shape[0] ** 2 <= A.free_bytes() else A
+        except MemoryError:
+            return A
 
     def _place(self, coef, offset):
         # Another Σc would be another function once K is centred.
@@ -137,13 +146,13 @@ class FullForm(Form):
 
     def _solve_shifted(self, S, rhs, tol):
         K, curved = self.K, np.flatnonzero(S)
-        few = len(curved) <= FEW * self.problem.n and (K.of_kernel or isinstance(K, Matrix))
+        few = len(curved) <= FEW * self.problem.n and (K.of_kernel or K.remote or isinstance(K, Matrix))
         if few:
             # Elsewhere S = 0, so there the solution is rhs/η = 0.
             K, S, rhs = K.among(curved, curved), S[curved], rhs[curved]
             K = K if K.remote else in_memory(K)
-        if isinstance(K, Matrix) and len(S) <= DIRECT_EXAMPLES:
-            factor = Factor(K.dense(), self.diagonal, S)
+        factor = self._factored(K, S)
+        if factor is not None:
             self.jitter = max(self.jitter, factor.jitter)
             z = factor.solve(rhs)
         else:
@@ -155,6 +164,15 @@ class FullForm(Form):
         out = np.zeros((self.problem.n, z.shape[1]))
         out[curved] = z
         return out
+
+    def _factored(self, K: Operator, S: np.ndarray) -> Any:
+        """A factor of ηI + SKS; None where it takes longer than a few products, or finds no room."""
+        if len(S) > K.direct_rows or not (K.remote or isinstance(K, Matrix)):
+            return None
+        try:
+            return K.factor(self.diagonal, scale=S)
+        except MemoryError:
+            return None
 
     def _preconditioner(self, S, rows=None):
         if self._low_rank is None:

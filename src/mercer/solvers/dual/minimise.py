@@ -9,10 +9,12 @@ them there are left out of that (`_Sleepers`) and catch up when the others are d
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
 
+from mercer._notice import tell
 from mercer._threads import stopping_point
 from mercer.losses.dual import DualForm
 from mercer.solvers.dual.block import Block
@@ -147,6 +149,12 @@ class State:
     steps: int = 0
     status: str = "max_iter"
     history: list[float] = field(default_factory=list)
+    # What is shown the coefficients after every round.
+    noted: Callable[[np.ndarray, int], None] | None = None
+
+    def note(self) -> None:
+        if self.noted is not None:
+            self.noted(self.c, self.rounds)
 
 
 class _Slopes:
@@ -209,6 +217,7 @@ def minimise(K: KernelColumns, qp: BoxQP, state: State, *, tol: float, max_round
         right, left = ways.at(g, rows)
         state.violation = qp.violation(right, left)
         state.history.append(state.violation)
+        tell("dual", state.rounds, "violation", state.violation, tol)
         stopping_point()
         if state.violation < 0.9 * least:
             least, idle = state.violation, 0
@@ -246,6 +255,7 @@ def minimise(K: KernelColumns, qp: BoxQP, state: State, *, tol: float, max_round
         idle = idle + 1 if gain <= nothing * gained else 0
         previous = index
         state.rounds += 1
+        state.note()
         state.steps += outcome.steps
 
 

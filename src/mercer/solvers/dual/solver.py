@@ -20,6 +20,7 @@ from mercer.solvers.dual.columns import Computed, Factored, KernelColumns, Store
 from mercer.solvers.dual.minimise import Part, State, minimise
 from mercer.solvers.dual.sweeps import SWEEPS, SparseDual, sparse_rows, sweeps
 from mercer.solvers.least_squares import centred
+from mercer.solvers.notes import Notes
 from mercer.solvers.problem import Problem, Solution, Support
 from mercer.solvers.smoothing import Smoothing
 
@@ -33,6 +34,8 @@ _SINGLE_TOL = 1e-4
 _SAMPLE = 256
 # So many rounds with a few coefficients of features, before something else is tried.
 _SOON = 20
+# From so many outputs on scores are computed only where they say something.
+_MANY = 8
 # Slopes of 1 that are left, of the scores' own, for the gradient to need no measuring.
 _TOL = 1e-4
 
@@ -78,6 +81,7 @@ class Dual(Solver):
 
     name = "dual"
     passes = 20
+    resumes = True
     requires = frozenset({"ridge", "dual"})
 
     def __init__(self, tol=None, max_iter=None, cache=500e6, working_set=None):
@@ -114,21 +118,30 @@ class Dual(Solver):
                 "solver 'dual' needs centres whose matrix can be factored here; use solver='smoothing', or "
                 "fewer centres"
             )
+        with Notes(problem, self.name) as notes:
+            return self._minimum(problem, primal, notes)
+
+    def _minimum(self, problem: Problem, primal: Primal | None, notes: Notes) -> Solution:
+        known = notes.array("coef", problem.y.shape)
+        problem = problem if known is None else replace(problem, start=known)
         parts = [Part.of(problem, j, self.tol) for j in range(problem.y.shape[1])]
+        begun = _begun(problem, parts, notes)
         largest = max(len(part.rows) for part in parts)
         K = problem.A.expecting(sum(len(part.rows) ** 2 for part in parts))
         threads = K.threads
         small = largest <= self.size(largest) or len(parts) >= 2 * threads
         sparse = None if primal is None else primal.Phi.sparse()
         if primal is not None and sparse is not None and largest > _FEW:
-            both = zip(parts, self._swept(sparse, parts, threads), strict=True)
+            both = zip(parts, self._swept(sparse, parts, begun, threads), strict=True)
             states = [self._finished(primal.Phi, part, state) for part, state in both]
         elif len(parts) > 1 and primal is None and small and not problem.A.remote:
             # Many problems, or small ones: one thread each.
             alone, share = K.single_threaded(), self.cache / threads
-            states = parallel_map(lambda part: self._solve(alone, None, part, share), parts, threads)
+            both = zip(parts, begun, strict=True)
+            states = parallel_map(lambda p: self._solve(alone, None, p[0], p[1], share), both, threads)
         else:
-            states = [self._solve(K, primal, part, self.cache) for part in parts]
+            both = zip(parts, begun, strict=True)
+            states = [self._solve(K, primal, part, state, self.cache) for part, state in both]
         solution = _solution(problem, primal, parts, states)
         few = primal is not None and (sparse is None or primal.Phi.shape[1] <= DIRECT_FEATURES)
         elsewhere = few and self.max_iter is None and not problem.offset_price
@@ -145,15 +158,15 @@ class Dual(Solver):
             _warn_not_convex()
         return solution if convex else solution.without_claims()
 
-    def _swept(self, Phi: Any, parts: list[Part], threads: int) -> list[State]:
+    def _swept(self, Phi: Any, parts: list[Part], begun: list[State], threads: int) -> list[State]:
         """All parts in sparse features, one thread each."""
         rows, squares = sparse_rows(Phi)
         most = SWEEPS if self.max_iter is None else min(int(self.max_iter), SWEEPS)
 
-        def solve(part: Part) -> State:
-            return sweeps(SparseDual(rows, squares, Phi.shape[1], part, State(part.start, np.empty(0))), most)
+        def solve(pair: tuple[Part, State]) -> State:
+            return sweeps(SparseDual(rows, squares, Phi.shape[1], *pair), most)
 
-        return parallel_map(solve, parts, threads)
+        return parallel_map(solve, zip(parts, begun, strict=True), threads)
 
     def _finished(self, Phi: Operator, part: Part, state: State) -> State:
         """Working sets, from where sweeps took too many: of examples that hang together much."""
@@ -163,8 +176,7 @@ class Dual(Solver):
         some = Phi if len(part.rows) == Phi.shape[0] else Phi.among(part.rows)
         return self._stage(Factored(some), part, state, part.tol)
 
-    def _solve(self, K: Operator, primal: Primal | None, part: Part, cache: float) -> State:
-        state = State(part.start, np.empty(0))
+    def _solve(self, K: Operator, primal: Primal | None, part: Part, state: State, cache: float) -> State:
         if len(part.rows) <= _FEW:
             return self._solve_few(self._matrix(K, primal, part), part, state, primal is not None)
         some = len(part.rows) < K.shape[0]
@@ -242,6 +254,22 @@ class Dual(Solver):
         return Stored(centred(few)[0] if shift else few)
 
 
+def _begun(problem: Problem, parts: list[Part], notes: Notes) -> list[State]:
+    """Where every part starts; what becomes of its coefficients is noted."""
+    states = [State(part.start, np.empty(0)) for part in parts]
+    if notes.kept:
+        coef, rounds = np.zeros(problem.y.shape), np.zeros(len(parts), dtype=int)
+        for j, (part, state) in enumerate(zip(parts, states, strict=True)):
+            coef[part.rows, j] = part.start
+
+            def noted(c: np.ndarray, count: int, j: int = j, rows: np.ndarray = part.rows) -> None:
+                coef[rows, j], rounds[j] = c, count
+                notes.note(notes.iterations + int(rounds.sum()), coef=coef)
+
+            state.noted = noted
+    return states
+
+
 def _solution(problem: Problem, primal: Primal | None, parts: list[Part], states: list[State]) -> Solution:
     """The coefficients of all outputs, with a certificate measured from them."""
     n, t = problem.y.shape
@@ -251,7 +279,7 @@ def _solution(problem: Problem, primal: Primal | None, parts: list[Part], states
         dual_coef[part.rows, j] = state.c
         slopes[part.rows, j] = -np.clip(state.c / part.C, part.form.lower, part.form.upper)
     coef = dual_coef if primal is None else primal.back(primal.Phi.adjoint(dual_coef))[0]
-    values, intercept = problem.A @ coef, np.zeros(t)
+    values, intercept = _values(problem, coef, parts), np.zeros(t)
     for j, (part, state) in enumerate(zip(parts, states, strict=True)):
         intercept[j] = part.offset(state.c, values[part.rows, j]) if problem.offset else 0.0
     measured = certify(problem, coef, intercept, _TOL, primal, slopes, values)
@@ -274,6 +302,28 @@ def _solution(problem: Problem, primal: Primal | None, parts: list[Part], states
         support=_support(parts, dual_coef),
         dual_coef=dual_coef,
     )
+
+
+def _values(problem: Problem, coef: np.ndarray, parts: list[Part]) -> np.ndarray:
+    """A c where an example has a say in an output, zeros elsewhere: nothing that is measured goes by those.
+
+    Of machines for pairs of classes those are most: examples of a class are rows of a few outputs only.
+    """
+    n, t = problem.y.shape
+    said = np.zeros((n, t), dtype=bool)
+    for j, part in enumerate(parts):
+        said[part.rows, j] = True
+    if t < _MANY or problem.A.remote or 2 * np.count_nonzero(said) > n * t:
+        return problem.A @ coef
+    kinds, which = np.unique(said, axis=0, return_inverse=True)
+    if len(kinds) > t:
+        return problem.A @ coef
+    values = np.zeros((n, t))
+    for k, outputs in enumerate(kinds):
+        rows, columns = np.flatnonzero(which.ravel() == k), np.flatnonzero(outputs)
+        if len(columns):
+            values[np.ix_(rows, columns)] = problem.A.among(rows) @ np.ascontiguousarray(coef[:, columns])
+    return values
 
 
 def _support(parts: list[Part], dual_coef: np.ndarray) -> Support:

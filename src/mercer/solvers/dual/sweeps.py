@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from mercer._notice import tell
 from mercer._threads import stopping_point
 from mercer.codegen.subset.compiled import compiled
 from mercer.operators import Matrix
@@ -142,6 +143,8 @@ def sweeps(here: SparseDual, max_rounds: int) -> State:
     some = here.wake()
     while True:
         state.history.append(state.violation)
+        tell("dual", state.rounds, "violation", state.violation, part.tol)
+        state.note()
         if state.violation <= part.tol:
             state.status = "converged"
         if state.status == "converged" or state.rounds >= max_rounds or idle >= _PATIENCE:

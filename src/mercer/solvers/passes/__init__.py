@@ -1,6 +1,5 @@
 """Solving over examples that live elsewhere, a pass over them a step."""
 
-from mercer.solvers.passes.journal import Checkpoint, CheckpointError, Journal
 from mercer.solvers.passes.solver import Passes
 
-__all__ = ["Checkpoint", "CheckpointError", "Journal", "Passes"]
+__all__ = ["Passes"]

@@ -10,8 +10,8 @@ import numpy as np
 from mercer.operators import Elsewhere, Operator, blas_single_threaded
 from mercer.rows.base import Largest, Totals, added
 from mercer.solvers.cluster_sums import in_span
+from mercer.solvers.journal import Journal, agreement, digest
 from mercer.solvers.lloyd import ROUNDINGS, require_degrees
-from mercer.solvers.passes.journal import Journal, agreement, digest
 
 # Of distances looked at together: 32 MB of doubles.
 _ENTRIES = 1 << 22

@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from mercer._notice import telling
 from mercer.operators import Elsewhere, Operator
 from mercer.rows.base import Reservoir, Totals
 from mercer.solvers.certify import DOUBT, Measured, best_constant, certify, given_up, scale_of
 from mercer.solvers.coordinates import to_primal
+from mercer.solvers.journal import Journal, agreement, digest, numbers_of, probes
 from mercer.solvers.passes.certificate import Assessment
 from mercer.solvers.passes.descent import QuasiNewton
-from mercer.solvers.passes.journal import Journal, agreement, digest, numbers_of, probes
 from mercer.solvers.passes.points import Curvature, Measure, Point
 from mercer.solvers.passes.way import IDLE, Way
 from mercer.solvers.passes.window import KinkWindow, solve_sample
@@ -83,7 +84,8 @@ class Minimisation:
         self._blurred = self._blur() if problem.loss.quadratic and self.primal.noise else 0.0
 
     def solution(self, name: str) -> Solution:
-        with self.journal:
+        # What is told are passes; problems of samples and windows are parts of a step.
+        with self.journal, telling(None):
             way, steps = self._begun()
             if self.problem.loss.smooth:
                 self._descend(self.all, way, steps, self.tol)

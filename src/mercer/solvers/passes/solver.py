@@ -6,7 +6,7 @@ from mercer.operators import STORED_SHARE
 from mercer.operators.base import BLOCK_BYTES
 from mercer.solvers.base import IncompatibleError, Solver, warn_if_unconverged
 from mercer.solvers.cost import LARGEST_FACTOR, Shape, bytes_in_words
-from mercer.solvers.passes.journal import Journal
+from mercer.solvers.journal import Journal
 from mercer.solvers.passes.minimise import Minimisation, kept_bytes, sampled_examples, windowed_examples
 from mercer.solvers.problem import Problem, Solution, relative_to
 
@@ -51,6 +51,7 @@ class Passes(Solver):
     """
 
     name = "passes"
+    resumes = True
     passes = 10
 
     def __init__(self, tol=None, max_iter=200):

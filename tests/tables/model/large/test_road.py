@@ -11,7 +11,7 @@ from hasty import in_haste
 from mercer._notice import Notice
 from mercer.engines import Dask
 from mercer.rows import open_rows
-from mercer.solvers.passes import CheckpointError
+from mercer.solvers import CheckpointError
 from mercer.tables import read
 from mercer.tables.model.large import LargeTable
 from mercer.tables.model.large import road as the_road

@@ -13,7 +13,7 @@ import numpy as np
 
 from mercer._notice import Notice
 from mercer.selection.crew import HERE, Crew
-from mercer.solvers.passes.journal import Journal
+from mercer.solvers.journal import Journal
 from mercer.tables.model.columns import Columns
 from mercer.tables.model.conformal import Conformal
 from mercer.tables.model.evaluation import OURS, Tested, answers_of, importances

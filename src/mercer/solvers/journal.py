@@ -49,17 +49,18 @@ class CheckpointError(ValueError):
 
 
 class Checkpoint(Params):
-    """Where, and how often, a fit to examples that live elsewhere notes how far it is.
+    """Where, and how often, a fit notes how far it is.
 
     The file is written in one step (a reader finds the old one or the new one), before the first look at the
     data, after steps, and when the fit is interrupted; a fit that succeeds removes it. The same fit begun
-    again goes on from there, to the same solution.
+    again goes on from there: to the same solution of examples that live elsewhere, and to the tolerance of
+    the solver (`CG`, `Newton`, `GradientDescent`, `Dual`) of those in memory.
 
     Parameters
     ----------
     path : str or PathLike
     passes : int
-        Write after so many passes over the examples,
+        Write after so many passes over the examples (in memory: iterations),
     minutes : float
         but no more often than this.
 
@@ -111,10 +112,8 @@ class Journal:
         self.seed = int(self._found["seed"]) if self._found else int(np.random.default_rng().integers(2**62))
 
     @classmethod
-    def opened(cls, checkpoint: Any, elsewhere: bool) -> Journal:
-        """That of a fit to examples that live elsewhere, tried out; others have none."""
-        if checkpoint is not None and not elsewhere:
-            raise ValueError("checkpoint is for examples that live elsewhere: see mercer.rows.open_rows")
+    def opened(cls, checkpoint: Any) -> Journal:
+        """That of a fit, tried out."""
         journal = cls(checkpoint)
         journal.try_out()
         return journal
