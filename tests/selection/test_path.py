@@ -10,6 +10,7 @@ from sklearn.linear_model import RidgeCV
 from mercer import KernelClassifier, KernelLogistic, KernelRegressor, KernelRidge
 from mercer.kernels import Gaussian, Linear, Polynomial
 from mercer.representations import Features, Lasso, Nystrom
+from mercer.rows import progress
 from mercer.selection import Path, loo, path
 from oracles import gaussian
 
@@ -144,7 +145,7 @@ def test_what_does_not_fit_into_memory_is_refused_before_it_is_allocated(monkeyp
     n = 200_000
     many, y = np.zeros((n, 1)), np.zeros(n)
     exact = KernelRidge(Gaussian(1.0), representation="full", offset=False)
-    room = importlib.import_module("mercer.selection.path")
+    room = importlib.import_module("mercer.solvers.loo")
     monkeypatch.setattr(room, "available_memory", lambda: 20 << 30)
     with pytest.raises(ValueError, match="200,000 examples.*1600.* GB.*5 matrices.*representation='nystrom'"):
         path(exact, many, y)
@@ -155,6 +156,38 @@ def test_what_does_not_fit_into_memory_is_refused_before_it_is_allocated(monkeyp
     monkeypatch.setattr(room, "available_memory", lambda: 1 << 20)
     with pytest.raises(ValueError, match="fewer than 9 centres or features"):
         path(MACHINES["centres"], X, Y)
+
+
+def test_a_machine_that_may_choose_goes_through_centres(monkeypatch):
+    rng = np.random.default_rng(5)
+    points = rng.uniform(-3, 3, (1500, 1))
+    y = np.sin(points[:, 0]) + 0.1 * rng.standard_normal(1500)
+    machine, room = KernelRidge(Gaussian(1.0), random_state=0), importlib.import_module("mercer.solvers.loo")
+    exact = path(machine, points, y, [1e-5, 1e-3])
+    assert exact.plan.unknowns == 1500 and "coefficients" not in repr(exact)
+    monkeypatch.setattr(room, "available_memory", lambda: 8 * 4 * 1500**2)  # less than a spectrum takes
+    monkeypatch.setattr(room, "_BLOCKS", 0)
+    coarse = path(machine, points, y, [1e-5, 1e-3])
+    assert isinstance(coarse.plan.representation, Nystrom) and coarse.plan.unknowns < 1500
+    assert "centres, since a path over 2 values of λ for 1,500 examples" in coarse.plan.reasons[0]
+    assert f"with {coarse.plan.unknowns:,} coefficients" in repr(coarse)
+    assert np.allclose(coarse.loo_mse, exact.loo_mse, rtol=1e-3)
+    with pytest.raises(ValueError, match="representation='nystrom'"):
+        path(KernelRidge(Gaussian(1.0), representation="full"), points, y, [1e-5, 1e-3])
+
+
+def test_loo_residuals_are_refused_before_anything_is_allocated(monkeypatch):
+    machine = KernelRidge(Gaussian(1.0), lam=0.1).fit(X, Y)
+    monkeypatch.setattr(importlib.import_module("mercer.solvers.loo"), "available_memory", lambda: 1000)
+    with pytest.raises(ValueError, match="leaving one out for .* GB are free: representation='nystrom'"):
+        machine.loo_residuals()
+
+
+def test_a_path_says_how_far_it_is():
+    lines = []
+    with progress(lines.append, every=0):
+        path(MACHINES["centres"], X, Y)
+    assert any(line.startswith("leaving one out: 0 of ") for line in lines)
 
 
 @pytest.mark.parametrize("lams", [[], [0.1, 0.0], [-1.0], [np.nan], [np.inf], 0.1, [[0.1]], 0], ids=str)

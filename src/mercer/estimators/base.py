@@ -27,11 +27,12 @@ from mercer.kernels import Precomputed
 from mercer.kernels.base import Kernel
 from mercer.losses import Loss
 from mercer.losses.coding import TargetCoding
-from mercer.representations import Features
+from mercer.representations import Features, Full
+from mercer.representations.base import in_float64
 from mercer.rows import lives_elsewhere
 from mercer.solvers import Problem, Solution
 from mercer.solvers.convex import semidefinite
-from mercer.solvers.passes import Journal
+from mercer.solvers.journal import Journal
 
 
 class KernelMachine(Coefficients, KernelInputs):
@@ -125,12 +126,18 @@ class KernelMachine(Coefficients, KernelInputs):
         else:
             counted = None if y is None else self._example_weights(y, on_host(sample_weight))
         kernel, X, loss, targets, coding, plan = self._prepare(X, self._without_absent(y, counted), census)
+        if plan.refusal:
+            raise ValueError(plan.refusal)
         weights, total = _weights(counted, X, X.shape[0])
         # Weight 0 means absent: such rows have no say in the kernel's parameters or centres either.
         seen = None if weights is None or weights.all() else np.flatnonzero(weights)
         points, squares = self._bind(kernel, X, plan.engine, given, weights, keep=self._keeps_problem)
         rng = self._generator()
         n = {} if census is None else {"n": census.n}
+        if loss.quadratic and isinstance(plan.representation, Full) and not plan.engine.remote:
+            # Large coefficients cancel, and float64 kernel values, from which residuals and predictions are
+            # then computed, cost little more here: factors and most products stay float32.
+            points = in_float64(kernel, points)
         built = plan.representation.build(self.kernel_, points, rng, plan.engine, seen, **n)
         # Losses are summed in float64, whatever the data.
         targets = np.array(targets, dtype=np.float64)
@@ -201,11 +208,11 @@ class KernelMachine(Coefficients, KernelInputs):
             Of examples that live elsewhere also the name of a column.
         sample_weight : weights
         checkpoint : path or Checkpoint, optional
-            Where a fit to examples that live elsewhere notes how far it is. Begun again after whatever ended
-            it, it goes on from there.
+            Where the fit notes how far it is. Begun again after whatever ended it, it goes on from there.
+            For examples that live elsewhere, and for solvers that go step by step.
         """
         if checkpoint is not None:
-            self._journal = Journal.opened(checkpoint, self.learns_elsewhere(X))
+            self._journal = Journal.opened(checkpoint)
         self._fit(X, y, sample_weight)
         return self
 
@@ -224,8 +231,12 @@ class KernelMachine(Coefficients, KernelInputs):
 
     def problem(self, X, y=None, sample_weight=None):
         """(the optimisation problem `fit` would hand to its solver, the coding of y)"""
-        problem, _, coding, _ = clone(self)._built(X, y, sample_weight)
-        return problem, coding
+        return self.planned(X, y, sample_weight)[:2]
+
+    def planned(self, X, y=None, sample_weight=None):
+        """(the problem `fit` would hand to its solver, the coding of y, the plan it follows)"""
+        problem, _, coding, plan = clone(self)._built(X, y, sample_weight)
+        return problem, coding, plan
 
     def _built(self, X: Any, y: Any, sample_weight: Any):
         """What `_build` gives, wherever the examples are."""
@@ -242,6 +253,11 @@ class KernelMachine(Coefficients, KernelInputs):
         """Everything `fit` does; returns the problem that was solved."""
         try:
             problem, built, coding, plan = self._built(X, y, sample_weight)
+            if self._journal is not None and not plan.solver.resumes:
+                raise ValueError(
+                    f"a checkpoint is of a solver that goes step by step, and {plan.solver!r} does not: say "
+                    "solver='cg' (squared loss), 'newton' or 'dual', or fit without checkpoint="
+                )
         except BaseException:
             if self._journal is not None:
                 self._journal.drop()
@@ -268,12 +284,6 @@ class KernelMachine(Coefficients, KernelInputs):
         self.lam_, self.weighted_ = problem.lam, problem.weights is not None
         self.solution_, self.plan_ = solution, plan
         return problem
-
-    def __getstate__(self):
-        # The training data serve leave-one-out only, and would make every saved model as large as they are.
-        state = dict(super().__getstate__())
-        state.pop("_problem", None)
-        return state
 
     def check_state(self) -> None:
         super().check_state()

@@ -28,9 +28,9 @@ from mercer.operators import (
 from mercer.representations import Features, Nystrom, Representation
 from mercer.solvers.cluster_sums import CoordinateSums, KernelSums, Sums, about_mean, in_span
 from mercer.solvers.coordinates import whitening
+from mercer.solvers.journal import Journal, numbers_of, probes
 from mercer.solvers.lloyd import LloydRun
 from mercer.solvers.passes.clusters import Clusters, LloydPasses, PassedRun
-from mercer.solvers.passes.journal import Journal, numbers_of, probes
 
 # Up to here K is kept (in float32: 1 GB); beyond, memory is slower than computing it again.
 _STORED = 16_384

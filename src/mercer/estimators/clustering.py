@@ -34,8 +34,8 @@ from mercer.kernels import Linear
 from mercer.kernels.door import require_symmetry
 from mercer.representations import Features
 from mercer.solvers import ConvergenceWarning, lloyd
+from mercer.solvers.journal import Journal
 from mercer.solvers.passes.clusters import PassedRun
-from mercer.solvers.passes.journal import Journal
 
 
 @dataclass(eq=False, repr=False)
@@ -141,7 +141,9 @@ class KernelKMeans(ClusterMeans):
         """
         self._validate()
         elsewhere = self.learns_elsewhere(X)
-        journal = Journal.opened(checkpoint, elsewhere)
+        if checkpoint is not None and not elsewhere:
+            raise ValueError("checkpoint is for examples that live elsewhere: see mercer.rows.open_rows")
+        journal = Journal.opened(checkpoint)
         try:
             survey = self._surveyed(X, sample_weight, journal) if elsewhere else None
             space, run, plan = self._formed(X, sample_weight, survey, journal)

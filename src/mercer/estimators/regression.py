@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_array
 
 from mercer import _resolve
@@ -15,6 +14,7 @@ from mercer.estimators.base import KernelMachine
 from mercer.estimators.elsewhere import require_ordinary
 from mercer.estimators.inputs import GAUSSIAN, require_numbers
 from mercer.estimators.lam import OtherWords
+from mercer.estimators.process import Process
 from mercer.estimators.scoring import Determination, PinballShare
 from mercer.losses import Loss, Squared
 from mercer.solvers import loo
@@ -36,7 +36,7 @@ class Regressor(OtherWords, Numbered, KernelMachine):
 
 
 @dataclass(eq=False, repr=False)
-class KernelRegressor(Regressor):
+class KernelRegressor(Process, Regressor):
     """Kernel regression with any loss: minimise (1/n) Σ w_i V(y_i, f(x_i)) + λ‖f‖²; n stands for Σ w_i.
 
     Parameters
@@ -76,6 +76,10 @@ class KernelRegressor(Regressor):
     offset: bool = True
     random_state: Any = None
 
+    @property
+    def _keeps_problem(self) -> bool:  # type: ignore[override]
+        return bool(self.loss_for(None).quadratic)  # for posteriors
+
     def loss_for(self, y) -> Loss:
         return _resolve.loss_of(self.loss)
 
@@ -88,7 +92,7 @@ class KernelRegressor(Regressor):
 
 
 @dataclass(eq=False, repr=False)
-class KernelRidge(Regressor):
+class KernelRidge(Process, Regressor):
     """Kernel ridge regression: minimise (1/n) Σ w_i (y_i − f(x_i))² + λ‖f‖².
 
     The exact solution is f = Σ c_i k(x_i,·) with (K + λnI) c = y.
@@ -147,17 +151,10 @@ class KernelRidge(Regressor):
     offset: bool = True
     random_state: Any = None
 
-    _keeps_problem = True  # for leave-one-out
+    _keeps_problem = True  # for leave-one-out, and for posteriors
 
     def loss_for(self, y) -> Loss:
         return Squared()
-
-    def _fit(self, X, y, sample_weight):
-        problem = super()._fit(X, y, sample_weight)
-        self.__dict__.pop("_problem", None)
-        if problem.sample is None:
-            self._problem = problem
-        return problem
 
     def loo_residuals(self) -> np.ndarray:
         """Leave-one-out residuals y_i − f₋ᵢ(x_i) in closed form, computed when first asked for.
@@ -166,12 +163,11 @@ class KernelRidge(Regressor):
         examples.
         """
         if "_loo" not in self.__dict__ or self._loo[0] is not self.solution_:
-            if "_problem" not in self.__dict__:
-                raise NotFittedError(
-                    "loo_residuals needs the training data, which one whose examples live elsewhere, or a "
-                    "saved or unfitted machine lacks; fit it to arrays"
-                )
-            residuals = loo.residuals(self._problem, [self._problem.lam])[0]
+            problem = self.training_problem("loo_residuals")
+            short = loo.shortage(problem)
+            if short is not None:
+                raise ValueError(short)
+            residuals = loo.residuals(problem, [problem.lam])[0]
             residuals = residuals[:, 0] if self.coding_.one_dimensional else residuals
             self._loo: tuple = self.solution_, residuals
         return self._loo[1]

@@ -114,7 +114,10 @@ class Finite(Kernel):
 
     def diagonal(self, X):
         if X.ndim == 2:
-            raise ValueError("k(x, x) of a point outside the domain is unknown")
+            raise ValueError(
+                "k(x, x) of a point outside the domain is unknown: Finite(matrix of all points) with their "
+                "numbers as X knows it"
+            )
         return np.diag(self.values())[X]
 
     def require_same_width(self, X, Z):  # type: ignore[override]

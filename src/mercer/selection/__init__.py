@@ -2,6 +2,7 @@
 
 from mercer.selection.dimensions import Choice, Integer, Real
 from mercer.selection.gradient import LooSurface, Refined, refine
+from mercer.selection.likelihood import Gamma, LogNormal, MostLikely, maximum_likelihood
 from mercer.selection.objectives import FoldPath, fold_path
 from mercer.selection.path import Path, loo, path
 from mercer.selection.tune import tune
@@ -10,8 +11,11 @@ from mercer.selection.tuning import Tuning, TuningTrial
 __all__ = [
     "Choice",
     "FoldPath",
+    "Gamma",
     "Integer",
+    "LogNormal",
     "LooSurface",
+    "MostLikely",
     "Path",
     "Real",
     "Refined",
@@ -19,6 +23,7 @@ __all__ = [
     "Tuning",
     "fold_path",
     "loo",
+    "maximum_likelihood",
     "path",
     "refine",
     "tune",

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.linalg import lapack
 from scipy.optimize import minimize
 from sklearn.base import clone
 
@@ -16,8 +16,15 @@ from mercer._units import by_size, equal_rows, units_of
 from mercer.engines import Tiled
 from mercer.estimators.base import KernelMachine
 from mercer.kernels.base import Kernel
-from mercer.kernels.transforms import LengthScales
-from mercer.operators import KernelOperator
+from mercer.operators import KernelOperator, NotPositiveDefinite
+from mercer.posterior.likelihood import (
+    free_parameters,
+    likelihood_slopes,
+    logs_of,
+    restricted_inverse,
+    slopes_as_vector,
+    with_logs,
+)
 
 # Logarithms: length scales may leave their starting point by this much (a factor of 150 to 3000 or so).
 _SHORTER, _LONGER = 5.0, 8.0
@@ -103,8 +110,8 @@ class LooSurface:
         first, copies, means = self._one_each
         reduced = None
         if share > 0 and self.count < len(G):
-            reduced = _inverse(G[np.ix_(first, first)], shift / copies, self.offset)
-        P, log_det = _inverse(G, shift, self.offset)
+            reduced = restricted_inverse(G[np.ix_(first, first)], shift / copies, self.offset)
+        P, log_det = restricted_inverse(G, shift, self.offset)
         error, M = self._left_out(P)
         value = 0.5 * self.count * np.log(error) * (1 - share)
         M *= (1 - share) * self.count / (2 * error)
@@ -139,28 +146,10 @@ class LooSurface:
 
 
 def _likelihood(P: np.ndarray, log_det: float, Y: np.ndarray) -> tuple[float, np.ndarray]:
-    """−log of the marginal likelihood, and its slopes in the cells of K."""
+    """−log of the marginal likelihood, of one scale and a mean over outputs, and its slopes in cells of K."""
     (n, t), A = Y.shape, P @ Y
     scale = max(float(np.vdot(A, Y)) / (n * t), _TINY)
-    return 0.5 * (n * np.log(scale) + log_det), 0.5 * (P - A @ A.T / (scale * t))
-
-
-def _inverse(K: np.ndarray, shift: Any, offset: bool) -> tuple[np.ndarray, float]:
-    """P = (K + μI)⁻¹, with an offset less P11ᵀP/(1ᵀP1), and −log det P up to a constant; K is overwritten."""
-    K.flat[:: len(K) + 1] += shift
-    factor, failed = lapack.dpotrf(K, lower=1, clean=0, overwrite_a=1)
-    if failed:
-        raise np.linalg.LinAlgError(
-            f"K + μI is not positive definite in double precision at μ = {np.min(shift):.2g}"
-        )
-    log_det = 2 * float(np.log(np.diag(factor)).sum())
-    P, _ = lapack.dpotri(factor, lower=1, overwrite_c=1)
-    P = np.tril(P) + np.tril(P, -1).T
-    if not offset:
-        return P, log_det
-    sums = P.sum(axis=1)
-    total = float(sums.sum())
-    return P - np.outer(sums, sums / total), log_det + float(np.log(total))
+    return 0.5 * (n * np.log(scale) + log_det), likelihood_slopes(P.copy(), A, scale) / -t
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -176,7 +165,7 @@ class Refined:
     objective, objective_before : (n/2) log of that error, with the share of the likelihood and the distance
         from the start: what was minimised
     evaluations : how often error and gradient were computed
-    status : "converged", "max_iter" or "out of time"
+    status : "converged", "max_iter", "out of time", or "stalled" where no step led further down
 
     Examples
     --------
@@ -292,78 +281,104 @@ def descend(
 ) -> Refined:
     """`refine` for points and targets at hand; without `lengths` only weights of kernels and λ move."""
     kept = surface.kept
-    names = [(name, size) for name, size in _free(kernel) if lengths or name.split("__")[-1] == "factor"]
-    given = kernel.get_params()
-    first = np.concatenate([np.log(np.atleast_1d(given[name])) for name, _ in names] + [[np.log(mu)]])
-    started = time.monotonic()
-    best: tuple[float, np.ndarray, float] = (np.inf, first, np.inf)  # objective, θ, L
-    start: list[float] = []
-    count = 0
+    names = [(name, n) for name, n in free_parameters(kernel) if lengths or name.split("__")[-1] == "factor"]
+    first = np.append(logs_of(kernel, names), np.log(mu))
 
-    def objective(theta: np.ndarray) -> tuple[float, np.ndarray]:
-        nonlocal count, best
-        if seconds is not None and count and time.monotonic() - started > seconds:
-            raise _OutOfTime
-        count += 1
-        k, m = _put(kernel, names, theta), float(np.exp(theta[-1]))
-        try:
-            error, value, slopes, slope_mu = surface.value_and_slopes(k, m)
-        except np.linalg.LinAlgError:
-            return 1e10, np.zeros_like(theta)
-        gradient = np.concatenate([np.atleast_1d(slopes[name]) for name, _ in names] + [[slope_mu]])
+    def objective(theta: np.ndarray) -> tuple[float, np.ndarray, float]:
+        k, m = with_logs(kernel, names, theta), float(np.exp(theta[-1]))
+        error, value, slopes, slope_mu = surface.value_and_slopes(k, m)
+        gradient = np.append(slopes_as_vector(slopes, names), slope_mu)
         away = theta[:-1] - first[:-1]
-        J = value + 0.5 * float(away @ away) / spread**2
         gradient[:-1] += away / spread**2
-        if not start:
-            start.extend((J, error))
-        if best[0] > J:
-            best = J, theta.copy(), error
-        return J, gradient
+        return value + 0.5 * float(away @ away) / spread**2, gradient, error
 
     # Below a millionth of k(x,x) a shift is no noise any more, only a way to follow rounding.
     floor = min(np.log(_SMALLEST_SHIFT * float(np.mean(kernel.diag(surface.X)))), first[-1])
     bounds = [(v - _SHORTER, v + _LONGER) for v in first[:-1]] + [(floor, first[-1] + 12)]
+    found = lowest(objective, first, bounds, max_iter, seconds)
+    if found is None:
+        raise np.linalg.LinAlgError(
+            f"K + λnI is not positive definite at the start, with {kernel!r} and λ = {mu / kept:.2g}: a "
+            "larger λ may help, if this is a kernel (mercer.kernels.check)"
+        )
+    chosen = clone(machine).set_params(
+        kernel=with_logs(kernel, names, found.theta), lam=float(np.exp(found.theta[-1]) / kept)
+    )
+    return Refined(
+        chosen, found.beside, found.before[1], found.value, found.before[0], found.count, found.status
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Lowest:
+    """Where L-BFGS found the smallest value.
+
+    Attributes
+    ----------
+    theta, value, beside : the point, its value, and what the objective gave beside it
+    before : value, and what was beside it, at the first point that had one
+    count : evaluations
+    status : "converged", "max_iter", "out of time", or "stalled" where no step led further down
+    """
+
+    theta: np.ndarray
+    value: float
+    beside: Any
+    before: tuple[float, Any]
+    count: int
+    status: str
+
+
+def lowest(
+    objective: Callable[[np.ndarray], tuple[float, np.ndarray, Any]],
+    first: np.ndarray,
+    bounds: list[tuple[float, float]],
+    max_iter: int,
+    seconds: float | None,
+) -> Lowest | None:
+    """The lowest point that L-BFGS met, of an objective that gives (value, gradient, something beside).
+
+    Where a matrix can't be factored the objective counts as very large; None if it was so everywhere.
+
+    Examples
+    --------
+    >>> found = lowest(lambda x: (float(x @ x), 2 * x, "beside"), np.ones(2), [(-2.0, 2.0)] * 2, 20, None)
+    >>> found.status, bool(found.value < 1e-10), found.before
+    ('converged', True, (2.0, 'beside'))
+    """
+    started = time.monotonic()
+    best: list[tuple[float, np.ndarray, Any]] = []
+    before: list[tuple[float, Any]] = []
+    count = 0
+
+    def watched(theta: np.ndarray) -> tuple[float, np.ndarray]:
+        nonlocal count
+        if seconds is not None and count and time.monotonic() - started > seconds:
+            raise _OutOfTime
+        count += 1
+        try:
+            value, gradient, beside = objective(theta)
+        except (np.linalg.LinAlgError, NotPositiveDefinite):
+            return 1e10, np.zeros_like(theta)
+        if not before:
+            before.append((value, beside))
+        if not best or value < best[0][0]:
+            best[:] = [(value, theta.copy(), beside)]
+        return value, gradient
+
     try:
         found = minimize(
-            objective,
+            watched,
             first,
             jac=True,
             method="L-BFGS-B",
             bounds=bounds,
             options={"maxiter": max_iter, "maxfun": 2 * max_iter},
         )
-        status = "converged" if found.status == 0 else "max_iter"
+        status = {0: "converged", 1: "max_iter"}.get(found.status, "stalled")
     except _OutOfTime:
         status = "out of time"
-    if not start:
-        raise np.linalg.LinAlgError(
-            f"K + λnI is not positive definite at the start, with {kernel!r} and λ = {mu / kept:.2g}: a "
-            "larger λ may help, if this is a kernel (mercer.kernels.check)"
-        )
-    (J, theta, error), (J_before, error_before) = best, start
-    chosen = clone(machine).set_params(kernel=_put(kernel, names, theta), lam=float(np.exp(theta[-1]) / kept))
-    return Refined(chosen, error, error_before, J, J_before, count, status)
-
-
-def _free(kernel: Kernel, prefix: str = "", inside_lengths: bool = False) -> list[tuple[str, int]]:
-    """Names of parameters to move, each with its number of values.
-
-    A kernel's own width is left alone under length scales, which say the same.
-    """
-    out: list[tuple[str, int]] = []
-    if isinstance(kernel, LengthScales):
-        out.append((prefix + "lengths", len(kernel.lengths)))
-    elif not inside_lengths:
-        out += [(prefix + name, 1) for name in kernel.log_params if getattr(kernel, name) > 0]
-    for name, child in kernel.children().items():
-        out += _free(child, f"{prefix}{name}__", isinstance(kernel, LengthScales))
-    return out
-
-
-def _put(kernel: Kernel, names: list[tuple[str, int]], theta: np.ndarray) -> Kernel:
-    values, at = {}, 0
-    for name, size in names:
-        part = np.exp(theta[at : at + size])
-        values[name] = part if name.endswith("lengths") else float(part[0])
-        at += size
-    return clone(kernel).set_params(**values)
+    if not best:
+        return None
+    value, theta, beside = best[0]
+    return Lowest(theta, value, beside, before[0], count, status)

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 
-from mercer._units import alone, units_of
-from mercer.engines import available_memory
+from mercer import _resolve
+from mercer._units import units_of
 from mercer.estimators.base import KernelMachine
+from mercer.estimators.plan import Plan
 from mercer.estimators.tensors import on_host
 from mercer.operators import Identity
 from mercer.solvers import Problem
 from mercer.solvers import loo as closed_form
 
 _LAMS = 50
-# Matrices as large as K that are held at once: by an eigendecomposition (and more with unequal weights),
-# by a factorisation; and by the small eigendecomposition where there are centres or features.
-_SPECTRUM, _SPECTRUM_WEIGHTED, _FACTORED, _PRIMAL = 5, 6, 2, 6
-_BLOCKS = 400 << 20
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -35,6 +32,8 @@ class Path:
     coefs : (L, p) or (L, p, t) coefficients
     intercepts : (L,) or (L, t)
     best : index of the smallest error
+    plan : the plan of the machine these are solutions of: its representation (all examples, centres or
+        features), how many coefficients, and why
 
     Examples
     --------
@@ -54,12 +53,15 @@ class Path:
     coefs: np.ndarray
     intercepts: np.ndarray
     best: int
+    plan: Plan
 
     def __repr__(self) -> str:
         edge = ", at the edge of the grid" if self.best in (0, len(self.lams) - 1) else ""
+        terms = self.plan.unknowns
+        fewer = f", with {terms:,} coefficients" if terms < self.plan.examples else ""
         return (
-            f"<{len(self.lams)} values of lam from {self.lams.min():.2g} to {self.lams.max():.2g}; smallest "
-            f"leave-one-out error {self.loo_mse[self.best]:.4g} at {self.best_lam:.3g}{edge}>"
+            f"<{len(self.lams)} values of lam from {self.lams.min():.2g} to {self.lams.max():.2g}{fewer}; "
+            f"smallest leave-one-out error {self.loo_mse[self.best]:.4g} at {self.best_lam:.3g}{edge}>"
         )
 
     @property
@@ -87,7 +89,8 @@ def path(
     Raises
     ------
     ValueError
-        Also where the matrices would not fit into the memory that is free; nothing is allocated then.
+        Also where the matrices would not fit into the memory that is free; nothing is allocated then. With
+        representation="auto" centres take their place, and `Path.plan` says so.
 
     Examples
     --------
@@ -108,8 +111,8 @@ def path_of_units(
     machine: KernelMachine, X: Any, y: Any, lams: Any, sample_weight: Any, units: np.ndarray
 ) -> Path:
     """`path`, where it is known which rows are left out together."""
-    prepared = clone(machine).set_params(lam=1.0)
-    problem, coding = prepared.problem(X, y, sample_weight)
+    count = lams if isinstance(lams, int) else _LAMS if lams is None else len(np.atleast_1d(lams))
+    problem, coding, plan = _fitting(clone(machine).set_params(lam=1.0), X, y, sample_weight, units, count)
     if not problem.loss.quadratic:
         raise ValueError(f"a λ path in closed form needs the squared loss, not {problem.loss!r}")
     if lams is None or (isinstance(lams, int) and lams > 0):
@@ -117,7 +120,6 @@ def path_of_units(
     lams = np.asarray(lams, dtype=np.float64)
     if lams.ndim != 1 or len(lams) == 0 or not (lams > 0).all() or not np.isfinite(lams).all():
         raise ValueError("lams must be a list of positive numbers, or how many to take")
-    _require_memory(problem, units, len(lams))
     found = closed_form.path(problem, lams, units)
     mse = _mean_squares(problem, found.residuals)
     one = _one_column(problem, coding)
@@ -128,7 +130,29 @@ def path_of_units(
         found.coefs[:, :, 0] if one else found.coefs,
         found.intercepts[:, 0] if one else found.intercepts,
         int(np.argmin(mse)),
+        plan,
     )
+
+
+def _fitting(
+    machine: KernelMachine, X: Any, y: Any, sample_weight: Any, units: np.ndarray, lams: int | None = None
+) -> tuple[Problem, Any, Plan]:
+    """The machine's problem, where what is to be computed of it fits in memory; nothing is allocated before.
+
+    A machine that was left the choice of its representation goes through centres where all examples don't
+    fit, as its own plan would have it.
+    """
+    problem, coding, plan = machine.planned(X, y, sample_weight)
+    short = closed_form.shortage(problem, units, lams)
+    chosen = _resolve.representation_of(machine.representation) is None
+    if short is not None and problem.full and chosen:
+        coarse = clone(machine).set_params(representation="nystrom")
+        problem, coding, plan = coarse.planned(X, y, sample_weight)
+        plan = replace(plan, reasons=(f"centres, since {short}", *plan.reasons))
+        short = closed_form.shortage(problem, units, lams)
+    if short is not None:
+        raise ValueError(short)
+    return problem, coding, plan
 
 
 def loo(machine: KernelMachine, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> np.ndarray:
@@ -146,8 +170,7 @@ def loo(machine: KernelMachine, X: Any, y: Any, sample_weight: Any = None, group
 
 def loo_of_units(machine: KernelMachine, X: Any, y: Any, sample_weight: Any, units: np.ndarray) -> np.ndarray:
     """`loo`, where it is known which rows are left out together."""
-    problem, coding = clone(machine).problem(X, y, sample_weight)
-    _require_memory(problem, units)
+    problem, coding, _ = _fitting(machine, X, y, sample_weight, units)
     residuals = closed_form.residuals(problem, [problem.lam], units)[0]
     return residuals[:, 0] if _one_column(problem, coding) else residuals
 
@@ -156,8 +179,7 @@ def leave_one_out_error(
     machine: KernelMachine, X: Any, y: Any, sample_weight: Any, units: np.ndarray
 ) -> float:
     """The (weighted) mean of the squares of `loo_of_units`: what `path` calls loo_mse, for one λ."""
-    problem, _ = clone(machine).problem(X, y, sample_weight)
-    _require_memory(problem, units)
+    problem, _, _ = _fitting(machine, X, y, sample_weight, units)
     return float(_mean_squares(problem, closed_form.residuals(problem, [problem.lam], units))[0])
 
 
@@ -165,33 +187,6 @@ def _mean_squares(problem: Problem, residuals: np.ndarray) -> np.ndarray:
     """Over the examples, by their weights, and over the outputs: (L,) from (L, n, t)."""
     w = np.ones(problem.n) if problem.weights is None else problem.weights
     return np.einsum("i,lit->l", w / problem.n, residuals**2) / problem.y.shape[1]
-
-
-def _require_memory(problem: Problem, units: np.ndarray, lams: int | None = None) -> None:
-    """Refuse what can't be held in memory, before any of it is allocated; lams None: one λ, by a factor."""
-    (n, t), unknowns = problem.y.shape, problem.A.shape[1]
-    plain = problem.weights is None and alone(units)
-    if not problem.full:
-        squares = _PRIMAL
-    elif lams is None and plain:
-        squares = _FACTORED
-    else:
-        squares = _SPECTRUM if plain else _SPECTRUM_WEIGHTED
-    need = 8 * squares * unknowns**2 + 8 * 3 * (lams or 1) * n * t + (0 if problem.full else _BLOCKS)
-    free = available_memory()
-    if need <= free:
-        return
-    what = "leaving one out" if lams is None else f"a path over {lams} values of λ"
-    advice = (
-        "representation='nystrom' needs one coefficient a centre only; or take a sample of the rows, as "
-        "selection.tune does by itself"
-        if problem.full
-        else f"take fewer than {unknowns:,} centres or features, fewer values of λ, or a sample of the rows"
-    )
-    raise ValueError(
-        f"{what} for {n:,} examples and {unknowns:,} coefficients takes about {need / 1e9:.1f} GB, mostly "
-        f"{squares} matrices of {unknowns:,}×{unknowns:,}, and {free / 1e9:.1f} GB are free: {advice}"
-    )
 
 
 def _mean_square(problem: Problem) -> float:
