@@ -70,9 +70,6 @@ def expected_failures(estimator):
     if isinstance(estimator, (mercer.OnlineKernelRegressor, mercer.OnlineKernelClassifier)):
         reason = "a weight lengthens a step, and two steps are not one longer step"
         return {f"check_sample_weight_equivalence_on_{kind}_data": reason for kind in ("dense", "sparse")}
-    if isinstance(getattr(estimator, "representation", None), Nystrom):
-        reason = "centres are drawn among the rows, and repeating rows changes which"
-        return {f"check_sample_weight_equivalence_on_{kind}_data": reason for kind in ("dense", "sparse")}
     if getattr(estimator, "probability", False):
         reason = "copies of a row fall into different folds of the calibration"
         return {f"check_sample_weight_equivalence_on_{kind}_data": reason for kind in ("dense", "sparse")}

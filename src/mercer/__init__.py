@@ -53,6 +53,7 @@ _ROOMS = (
     "online",
     "onnx",
     "operators",
+    "posterior",
     "representations",
     "rows",
     "selection",

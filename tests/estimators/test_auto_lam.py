@@ -236,9 +236,9 @@ def test_few_points_with_many_rows_count_their_rows():
 def test_single_precision_can_not_tell_the_smallest_lam(monkeypatch):
     """Noiseless targets want no λ at all; float32 kernel values are rounded to 1e-7 of k(x,x)."""
     monkeypatch.setattr("mercer.representations.base.SMALL", 0)  # such are computed in float64
-    double = KernelRidge(Gaussian(3.0), representation="full", offset=False).fit(X, X[:, 0])
-    single = KernelRidge(Gaussian(3.0), representation="full", offset=False).fit(
-        X.astype(np.float32), X[:, 0]
-    )
+    # One coefficient per example is always computed in float64 on the CPU; centres are not.
+    machine = KernelRidge(Gaussian(3.0), representation=Nystrom(len(X)), offset=False, random_state=0)
+    double = clone(machine).fit(X, X[:, 0])
+    single = clone(machine).fit(X.astype(np.float32), X[:, 0])
     assert double.lam_ < single.lam_ == pytest.approx(np.finfo(np.float32).eps)
     assert "the rounding of float32" in single.plan_.reasons[-1]

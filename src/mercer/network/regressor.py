@@ -67,7 +67,7 @@ class NetworkKernelRegressor(OtherWords, Coefficients, Numbered, KernelInputs):
         many as the graph has or, without a graph, one for ten rows, at most sixteen.
     n_centres : int
         For consensus, how many centres the nodes propose together, each the same number of its rows.
-    centres : "uniform", "k-means++", "leverage", "pivoted_cholesky", a Centres object, or points
+    centres : "mixed", "uniform", "k-means++", "leverage", "pivoted_cholesky", a Centres object, or points
         How a node chooses among its rows, or the centres themselves, if all nodes know them beforehand.
     exchange : "statistics", "coefficients" or "tree"
         What is sent in a round of consensus: about m²/2 sums over rows, for few rounds; or m coefficients,
