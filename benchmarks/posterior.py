@@ -2,7 +2,7 @@
 
     python -m benchmarks.posterior moments [--rows 2000] [--samples 5000]
     python -m benchmarks.posterior likelihood [--rows 1000] [--seeds 5]
-    python -m benchmarks.posterior large --rows 50000 [--engine auto|cpu|cuda]
+    python -m benchmarks.posterior large --rows 50000 [--engine auto|cpu|cuda] [--kernel matern|gaussian]
 
 ``moments``: samples by pathwise conditioning at 50 points, their means and variances against the exact
 posterior, in standard errors (of means from the exact deviation, of variances from how bundles of functions
@@ -109,16 +109,18 @@ def likelihood(rows: int, seeds: int) -> None:
     print(f"{began:.0f} s; exactly {exactly:.0f} s")
 
 
-def large(rows: int, engine: str) -> None:
+def large(rows: int, engine: str, name: str) -> None:
     from mercer import KernelRidge
-    from mercer.kernels import Matern
+    from mercer.kernels import Gaussian, Matern
 
     X, y = data(rows, 9)
-    Z = np.random.default_rng(1).standard_normal((10_000, 9))
-    print(f"{rows:,} rows of 9 columns, Matern(1.5), engine {engine}", flush=True)
+    X = X.astype(np.float32)
+    Z = np.random.default_rng(1).standard_normal((10_000, 9)).astype(np.float32)
+    kernel = Gaussian(3.0) if name == "gaussian" else Matern(1.5, 3.0)
+    print(f"{rows:,} rows of 9 columns, float32, {kernel!r}, engine {engine}", flush=True)
     machine = _timed(
         "fit",
-        lambda: KernelRidge(Matern(1.5, 3.0), lam=1.0 / rows, representation="full", engine=engine).fit(X, y),
+        lambda: KernelRidge(kernel, lam=1.0 / rows, representation="full", engine=engine).fit(X, y),
     )
     posterior = machine.posterior("pathwise", random_state=0)
     paths = _timed("100 functions", lambda: posterior.paths(100, random_state=0))
@@ -157,6 +159,7 @@ def main(argv: list[str] | None = None) -> None:
     parser.add_argument("--rows", type=int, default=0)
     parser.add_argument("--samples", type=int, default=5000)
     parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--kernel", choices=["matern", "gaussian"], default="matern")
     parser.add_argument("--engine", choices=["auto", "cpu", "cuda"], default="auto")
     asked = parser.parse_args(argv)
     if asked.what == "moments":
@@ -164,7 +167,7 @@ def main(argv: list[str] | None = None) -> None:
     elif asked.what == "likelihood":
         likelihood(asked.rows or 1000, asked.seeds)
     else:
-        large(asked.rows or 20_000, asked.engine)
+        large(asked.rows or 20_000, asked.engine, asked.kernel)
 
 
 if __name__ == "__main__":

@@ -50,7 +50,7 @@ class Programme:
             ):  # torch: of two arrays, or an array and then a number
                 array, bound = reversed(values) if isinstance(values[0], float) else values
                 return xp.clip(array, *((bound, None) if operation == "max" else (None, bound)))
-            return getattr(xp, operation)(*values)
+            return -values[0] if operation == "neg" else getattr(xp, operation)(*values)
 
         return self.evaluate(apply, sources)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from mercer.engines.base import Engine
 from mercer.engines.tiled import Tiled
 from mercer.kernels.formula import trace
 from mercer.operators.kernel import KernelOperator, require_columns, require_room
+from mercer.operators.resident import Resident
 from mercer.rows.base import rows_of_a_shard
 
 _PRECISIONS = ("float32", "fast")
@@ -325,7 +327,7 @@ class CudaOperator(KernelOperator):
         points = call.pairs(B, B).columns()
         return None if points is None else call.download(points)
 
-    # -- factors, which stay on the device --------------------------------------------------------
+    # -- vectors and factors that stay on the device --------------------------------------------------------
 
     def matrix(self) -> Any:
         """K(X, X) as a tensor on the device, symmetric to the last bit."""
@@ -339,6 +341,12 @@ class CudaOperator(KernelOperator):
             symmetric_gram(call, out)
         return out
 
+    def resident(self):
+        call = self._call
+        if call is None or not call.numpy or not call.whole_fits:
+            return super().resident()
+        return DeviceResident(self)
+
     def whitened_factor(self, L, w=None, scale=1.0, shift=0.0, max_jitter=1e-2):
         from mercer.engines._triton.dense import DeviceFactor
         from mercer.engines._triton.store import upload
@@ -349,6 +357,35 @@ class CudaOperator(KernelOperator):
             half = self._call.gramian(w, None)
         H = L.solve_lower(L.solve_lower(half).T.contiguous())
         return DeviceFactor(H.mul_(scale), shift, max_jitter)
+
+
+class DeviceResident(Resident):
+    """An operator on the device, and vectors there: tensors."""
+
+    def __init__(self, K: CudaOperator):
+        from mercer.engines._triton.store import upload
+
+        super().__init__(K)
+        device = K._call.device  # type: ignore[union-attr]
+        self._upload = partial(upload, device=device)
+        kind, same = K.dtype, K.symmetric
+        X = self._upload(np.asarray(K.X, kind))
+        self.there = K.engine.operator(K.kernel, X, X if same else self._upload(np.asarray(K.Z, kind)))
+        self._rounds = K.rounds_to == np.float32
+
+    def place(self, V):
+        return self._upload(np.asarray(V, np.float64))
+
+    def fetch(self, V):
+        from mercer.engines._triton.stream import download
+
+        return download(V, np.empty(tuple(V.shape)))
+
+    def multiply(self, V):
+        return self.there.product(V.float() if self._rounds else V).double()
+
+    def adjoint(self, U):
+        return self.there.T.product(U.float() if self._rounds else U).double()
 
 
 Cuda.makes = CudaOperator

@@ -6,6 +6,7 @@ from mercer.operators.dense import L1, STORED_SHARE, Identity, Matrix, blas_sing
 from mercer.operators.elsewhere import Elsewhere, FacingColumns, FacingFeatures, FacingShifted
 from mercer.operators.factor import Factor, NotPositiveDefinite
 from mercer.operators.kernel import KernelOperator, result_dtype
+from mercer.operators.resident import Resident
 from mercer.operators.spectrum import Eigenbasis
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "Matrix",
     "NotPositiveDefinite",
     "Operator",
+    "Resident",
     "Shifted",
     "Transpose",
     "WithOnes",

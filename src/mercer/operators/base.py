@@ -11,6 +11,7 @@ from mercer._memory import available_memory
 from mercer._threads import cpu_count
 from mercer._xp import issparse
 from mercer.operators.factor import Factor
+from mercer.operators.resident import Resident
 from mercer.operators.spectrum import Eigenbasis, spectrum_of
 
 Middle = Callable[[slice, np.ndarray], np.ndarray]
@@ -204,6 +205,10 @@ class Operator:
     def rounded(self) -> Operator:
         """The same operator for vectors rounded to its own precision: faster on some engines."""
         return self
+
+    def resident(self) -> Resident:
+        """The same operator for vectors that stay in the memory where it is computed."""
+        return Resident(self)
 
     def single_threaded(self) -> Operator:
         """The same operator, for use in one of several threads at the same time."""

@@ -80,8 +80,7 @@ def probed(system: System, probes: int, rng: np.random.Generator) -> Probed:
         b += below.half(rng.choice([-1.0, 1.0], (below.rank, count)))
         answers = system.solve(b, keep_steps=True)
         x[:, some], q[:, some] = answers.z, below.inverse(b)
-        left = np.einsum("ij,ij->j", answers.rest, below.inverse(answers.rest))
-        high[some], low[some] = _quadratures(answers.steps, np.maximum(left, 0.0))
+        high[some], low[some] = _quadratures(answers.steps, np.maximum(answers.left, 0.0))
     each = 0.5 * (high + low)
     quadrature = 0.5 * float(np.mean(high - low))
     spread = float(each.std(ddof=1)) / np.sqrt(probes) if probes > 1 else np.inf

@@ -13,32 +13,41 @@ from sklearn.exceptions import ConvergenceWarning
 
 from mercer._memory import available_memory
 from mercer._warnings import frames_inside
-from mercer.operators import KernelOperator, blas_single_threaded
+from mercer.operators import KernelOperator, Resident, blas_single_threaded
+from mercer.operators.resident import column_dots, column_norms
 from mercer.solvers.least_squares import shifted
-from mercer.solvers.pcg import Step, pcg
+from mercer.solvers.pcg import PCGResult, Step, pcg
 from mercer.solvers.preconditioners import ShiftedInverse, low_rank, low_rank_columns
 
 # Arrays of a column's length that conjugate gradients hold at a time.
 _ARRAYS = 10
 # More columns than this gain nothing by sharing a product.
 _MOST_COLUMNS = 256
+# Where vectors are rounded, a round of conjugate gradients goes no further than this; there may be so many.
+_ROUNDED_TOL = 1e-4
+_ROUNDS = 5
 
 
 @dataclass(frozen=True, eq=False)
 class SystemSolution:
-    """z with (S K S + μI) z ≈ rhs; `residuals` are measured, ‖rhs − A z‖/‖rhs‖ of each column."""
+    """z with (S K S + μI) z ≈ rhs; `residuals` are measured, ‖rhs − A z‖/‖rhs‖ of each column.
+
+    `rest` is rhs − A z; `left` is rᵀP⁻¹r of each column after the steps.
+    """
 
     z: np.ndarray
     residuals: np.ndarray
-    rest: np.ndarray  # rhs − A z
+    rest: np.ndarray
     steps: list[Step]
+    left: np.ndarray
 
 
 class System:
     """A = S K S + μI with S = √W, so that G⁻¹ = S A⁻¹ S for G = K + μW⁻¹; K is never in memory.
 
     Conjugate gradients with a low-rank preconditioner P ⪯ A serve columns together, in chunks that memory
-    holds. What they leave is measured for every column; above the tolerance they warn.
+    holds; on a GPU vectors stay there, and products are those of float32 points, between residuals that are
+    measured with K as it is. What is left is measured for every column; above the tolerance they warn.
 
     Parameters
     ----------
@@ -65,6 +74,10 @@ class System:
         self.scale = self.root[:, 0] if weighted else None
         self.tol, self.max_iter, self.rng, self.offset = tol, max_iter, rng, seen.offset
         self.apply = shifted(self.K, self.mu, self.scale)
+        rough = (self.K.at(np.float32) or self.K).rounded() if self.K.remote else self.K
+        self.rough = self.exact = rough.resident()
+        if rough.dtype != self.K.dtype:
+            self.exact = self.K.resident()
 
     @cached_property
     def below(self) -> ShiftedInverse:
@@ -73,7 +86,8 @@ class System:
 
     def chunks(self, columns: int) -> Iterator[slice]:
         """Columns that are solved for together."""
-        room = available_memory() // 4 // (8 * _ARRAYS * max(self.n, 1))
+        free = min(available_memory(), self.K.free_bytes())
+        room = free // 4 // (8 * _ARRAYS * max(self.n, 1))
         step = int(min(max(room, 1), _MOST_COLUMNS))
         for i in range(0, columns, step):
             yield slice(i, min(i + step, columns))
@@ -82,19 +96,47 @@ class System:
         """A⁻¹ rhs, of at most one chunk."""
         steps: list[Step] = []
         with blas_single_threaded(self.K):
-            result = pcg(
-                self.apply,
-                rhs,
-                self.below.inverse,
-                tol=0.5 * self.tol,
-                max_iter=self.max_iter,
-                steps=steps if keep_steps else None,
-            )
-            rest = rhs - self.apply(result.x)
-        size = np.linalg.norm(rhs, axis=0)
-        relative = np.linalg.norm(rest, axis=0) / np.where(size > 0, size, 1.0)
-        self._warn(relative, result.iterations)
-        return SystemSolution(result.x, relative, rest, steps)
+            b = self.rough.place(rhs)
+            size = column_norms(b)
+            size[size == 0] = 1.0
+            result = self._round(b, self._target(1.0), self.max_iter, steps if keep_steps else None)
+            x, iterations = result.x, result.iterations
+            rest = b - self._with(self.exact, x)
+            after = result.final_residual if self.K.remote else rest
+            left = column_dots(after, self.below.placed(after)) if keep_steps else np.zeros(len(size))
+            relative = column_norms(rest) / size
+            # Rounds after the first, where the first was rounded.
+            for _ in range(_ROUNDS if self.K.remote else 0):
+                worst = float(relative.max(initial=0.0))
+                if worst <= self.tol or iterations >= self.max_iter:
+                    break
+                result = self._round(rest, self._target(worst), self.max_iter - iterations)
+                iterations += result.iterations
+                found = x + result.x
+                now = b - self._with(self.exact, found)
+                if not column_norms(now).max() < column_norms(rest).max():
+                    break
+                x, rest, relative = found, now, column_norms(now) / size
+        self._warn(relative, iterations)
+        return SystemSolution(self.rough.fetch(x), relative, self.rough.fetch(rest), steps, left)
+
+    def _target(self, worst: float) -> float:
+        """The residual that a round goes for, from one this large."""
+        target = 0.5 * self.tol / worst
+        return max(target, _ROUNDED_TOL) if self.K.remote else target
+
+    def _round(self, b: Any, tol: float, max_iter: int, steps: list[Step] | None = None) -> PCGResult:
+        def apply(V: Any) -> Any:
+            return self._with(self.rough, V)
+
+        return pcg(apply, b, self.below.placed, tol=tol, max_iter=max_iter, steps=steps)
+
+    def _with(self, K: Resident, V: Any) -> Any:
+        """(S K S + μI) V for vectors where K is computed."""
+        if self.scale is None:
+            return K.multiply(V) + self.mu * V
+        s = K.place(self.root)
+        return s * K.multiply(s * V) + self.mu * V
 
     def _warn(self, relative: np.ndarray, iterations: int) -> None:
         bad = int((~(relative <= self.tol)).sum())

@@ -10,6 +10,7 @@ import numpy as np
 
 from mercer._notice import tell
 from mercer._threads import stopping_point
+from mercer.operators.resident import add, column_dots, column_norms, like, picked, put, times
 
 Apply = Callable[[np.ndarray], np.ndarray]
 # (columns at work, α, rᵀP⁻¹r) of an iteration: of these Lanczos' tridiagonal matrices are made.
@@ -18,10 +19,6 @@ Step = tuple[np.ndarray, np.ndarray, np.ndarray]
 # No progress: over so many iterations the squared error falls by less than this part of all it has fallen.
 _WINDOW = 60
 _NO_PROGRESS = 1e-8
-
-
-def _column_norms(R: np.ndarray) -> np.ndarray:
-    return np.linalg.norm(R, axis=0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +52,7 @@ def pcg(
     max_iter: int,
     patience: int | None = None,
     hopeless: Callable[[list[float]], bool] | None = None,
-    size_of: Apply = _column_norms,
+    size_of: Apply = column_norms,
     steps: list[Step] | None = None,
     start: Start | None = None,
     noted: Callable[[int, Start], None] | None = None,
@@ -68,18 +65,18 @@ def pcg(
     before they fall; what falls in every one is the error in the norm of M. So `stalled` says that
     neither gets smaller any more, or, given `patience`, that the residual has not fallen for so many
     iterations, or that `hopeless`, shown the history after each iteration, gave up. `steps`, if given, is
-    told of every iteration. `noted` is shown every iteration, and `start` is what it was shown: the
-    recurrence goes on from there.
+    told of every iteration. b may be a tensor, in which case vectors stay where that is. `noted` is shown
+    every iteration, and `start` is what it was shown: the recurrence goes on from there.
     """
-    x, r = (np.zeros_like(b), b.copy()) if start is None else (start.x.copy(), start.r.copy())
+    x, r = (0 * b, like(b)) if start is None else (like(start.x), like(start.r))
     size = size_of(b)
     size[size == 0] = 1.0
     relative = size_of(r) / size
-    best = _Best(x.copy(), r.copy(), relative.copy())
+    best = _Best(like(x), like(r), relative.copy())
     active = np.flatnonzero(relative > tol)
-    z = precondition(r[:, active])
-    p = z.copy() if start is None or start.p is None else start.p[:, active]
-    rz = np.einsum("ij,ij->j", r[:, active], z)
+    z = precondition(picked(r, active))
+    p = like(z) if start is None or start.p is None else start.p[:, active]
+    rz = column_dots(picked(r, active), z)
     progress = _Progress([float(relative.max(initial=0.0))], patience, hopeless)
     lanczos: list[tuple[float, float]] = []
     iterations, stalled = 0, False
@@ -90,10 +87,10 @@ def pcg(
         fallen = float((alpha * rz / size[active] ** 2).sum())
         if steps is not None:
             steps.append((active, alpha, rz))
-        x[:, active] += alpha * p
-        r[:, active] -= alpha * Mp
+        add(x, active, times(p, alpha))
+        add(r, active, times(Mp, -alpha))
         iterations += 1
-        relative[active] = size_of(r[:, active]) / size[active]
+        relative[active] = size_of(picked(r, active)) / size[active]
         tell("conjugate gradients", iterations, "residual", float(relative.max()), tol)
         stuck = progress.stuck(float(relative.max()), fallen, best.improved(x, r, relative, active))
         if stuck or not usable.any() or relative.max() > 1e3:
@@ -104,12 +101,12 @@ def pcg(
         active = active[keep]
         if len(active) == 0:
             break
-        z = precondition(r[:, active])
-        rz_new = np.einsum("ij,ij->j", r[:, active], z)
+        z = precondition(picked(r, active))
+        rz_new = column_dots(picked(r, active), z)
         beta = rz_new / rz[keep]
         if first_stays:
             lanczos.append((float(alpha[0]), float(beta[0])))
-        p = z + beta * p[:, keep]
+        p = z + times(picked(p, np.flatnonzero(keep)), beta)
         rz = rz_new
         if noted is not None:
             noted(iterations, Start(x, r, _spread(p, active, b.shape)))
@@ -126,7 +123,8 @@ class _Best:
     def improved(self, x: np.ndarray, r: np.ndarray, relative: np.ndarray, active: np.ndarray) -> bool:
         """Keep the columns that got better; whether there were any."""
         better = active[relative[active] < self.relative[active]]
-        self.x[:, better], self.r[:, better] = x[:, better], r[:, better]
+        put(self.x, better, picked(x, better))
+        put(self.r, better, picked(r, better))
         self.relative[better] = relative[better]
         return len(better) > 0
 
@@ -136,7 +134,7 @@ def _lengths(p: np.ndarray, Mp: np.ndarray, rz: np.ndarray) -> tuple[np.ndarray,
 
     A direction without curvature, or lost to rounding, ends its column.
     """
-    curvature = np.einsum("ij,ij->j", p, Mp)
+    curvature = column_dots(p, Mp)
     usable = (curvature > 0) & np.isfinite(curvature) & (rz > 0)
     return np.where(usable, rz / np.where(usable, curvature, 1), 0.0), usable
 

@@ -44,6 +44,7 @@ class ShiftedInverse:
     core : G ↦ (μI + HᵀH)⁻¹G
     pivots : one for each column of H
     log_det : log det P
+    placed : `inverse` of vectors that stay where K is computed (`Operator.resident`)
     """
 
     inverse: Apply
@@ -54,6 +55,7 @@ class ShiftedInverse:
     core: Apply
     pivots: np.ndarray
     log_det: float
+    placed: Apply
 
     @property
     def rank(self) -> int:
@@ -100,6 +102,7 @@ class LowRank:
             core=core.solve,
             pivots=self.pivots,
             log_det=(n - rank) * math.log(mu) + core.log_determinant(),
+            placed=apply,
         )
 
     def inverse(self, mu: float, scale: np.ndarray | None) -> Apply:
@@ -128,10 +131,16 @@ class Subset:
         core = C.whitened_factor(L, weights, shift=mu)
         s = None if scale is None else scale[:, None]
 
-        def apply(v):
-            inner = C.adjoint(v if s is None else s * v)
-            back = C @ L.solve_upper(core.solve(L.solve_lower(inner)))
-            return (v - (back if s is None else s * back)) / mu
+        def by(multiply, adjoint, s):
+            def apply(v):
+                inner = adjoint(v if s is None else s * v)
+                back = multiply(L.solve_upper(core.solve(L.solve_lower(inner))))
+                return (v - (back if s is None else s * back)) / mu
+
+            return apply
+
+        there = C.resident()
+        placed = by(there.multiply, there.adjoint, None if s is None else there.place(s))
 
         def half(g):
             values = C @ L.solve_upper(g)
@@ -143,7 +152,15 @@ class Subset:
         n, rank = C.shape
         log_det = (n - rank) * math.log(mu) + core.log_determinant()
         return ShiftedInverse(
-            apply, half, adjoint, L.solve_lower, L.solve_upper, core.solve, self.pivots, log_det
+            by(C.__matmul__, C.adjoint, s),
+            half,
+            adjoint,
+            L.solve_lower,
+            L.solve_upper,
+            core.solve,
+            self.pivots,
+            log_det,
+            placed,
         )
 
     def inverse(self, mu: float, scale: np.ndarray | None) -> Apply:

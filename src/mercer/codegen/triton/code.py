@@ -10,7 +10,9 @@ from mercer.codegen.formula import Formula
 # Up to this depth the packed coordinates of a row block stay on chip for the whole pass over Z.
 RESIDENT_DEPTH = {"float32": 320, "float64": 64}
 # Pairs with ‖x−z‖² below this multiple of ‖x‖² are close: cancellation shows.
-CLOSE = {"float32": 2e-2, "float64": 2e-6}
+CLOSE = {"float32": 1e-2, "float64": 2e-6}
+# Columns that share a bound on their norms, by which it is asked whether any pair of a block is close.
+TOGETHER = 256
 # Up to this many coordinates, differences are written out one by one.
 UNROLLED = 16
 # In float64, what Triton has no accurate version of everywhere goes through torch instead.
@@ -30,6 +32,7 @@ class LeafCode:
     norms      add row and column terms after the product
     factor     multiply by a constant after the product
     repair     recompute close pairs from their differences
+    unit       coordinates are scaled beforehand, so that differences need no factor
     term       instructions of a 'sum'
     """
 
@@ -42,6 +45,7 @@ class LeafCode:
     norms: bool = False
     factor: bool = False
     repair: bool = False
+    unit: bool = False
     term: tuple[Any, ...] = ()
 
     @property
@@ -119,6 +123,8 @@ def bounded(formula: Formula) -> frozenset[int]:
             out = "+"
         elif operation == "add" and s[0] == s[1]:
             out = s[0]
+        elif operation == "neg" and s[0] != "?":
+            out = "-" if s[0] == "+" else "+"
         elif operation == "div" and "?" not in s:
             out = "+" if s[0] == s[1] else "-"
         elif operation in ("sqrt", "abs", "exp2"):

@@ -8,7 +8,7 @@ from typing import Any
 
 from mercer.codegen.triton.code import Code
 
-# 2^f on [−1/2, 1/2], smallest relative error: 7e-8 (float32), 2e-14 (float64).
+# 2^f on [−1/2, 1/2], smallest relative error: 7e-8 (float32), 2e-17 (float64).
 _SINGLE = (
     1.0000000716546822,
     0.6931469670647331,
@@ -18,16 +18,18 @@ _SINGLE = (
     0.0013276471979479397,
 )
 _DOUBLE = (
-    1.0000000000000133,
-    0.6931471805599475,
-    0.24022650695644043,
-    0.055504108664642365,
-    0.009618129193038267,
-    0.001333355819811677,
-    0.00015403434394064552,
-    1.5252675488497403e-05,
-    1.3259506189911009e-06,
-    1.0205338298874267e-07,
+    1.0,
+    0.6931471805599453,
+    0.24022650695910158,
+    0.055504108664821625,
+    0.009618129107587256,
+    0.001333355814640647,
+    0.00015403530463724353,
+    1.5252733841556773e-05,
+    1.3215432535912375e-06,
+    1.0178057087733941e-07,
+    7.074194297288521e-09,
+    4.4558179083360645e-10,
 )
 # Adding 1.5·2²³ (1.5·2⁵²) rounds to an integer, which is then found in the low bits.
 _ROUND_SINGLE = 12582912.0
@@ -54,7 +56,10 @@ def statements(
         elif operation in ("x", "z"):
             out = x if operation == "x" else z
         else:
-            w(*_statement(code, operation, out, [names[p] for p in o], position in bounded))
+            # A sign costs nothing where an exponential is taken, but for itself it does.
+            negated = operation == "exp2" and code.dtype == "float32" and instructions[o[0]][0] == "neg"
+            given = [names[instructions[o[0]][1]]] if negated else [names[p] for p in o]
+            w(*_statement(code, operation, out, given, position in bounded, negated))
         names.append(out)
     result = names[-1]
     if not any(i[0] == "leaf" for i in instructions) and leaf < 0:
@@ -62,20 +67,22 @@ def statements(
     return result
 
 
-def _statement(code: Code, operation: str, out: str, a: list[str], bounded: bool) -> list[str]:
+def _statement(code: Code, operation: str, out: str, a: list[str], bounded: bool, negated: bool) -> list[str]:
     if operation in _INFIX:
         return [f"{out} = {a[0]} {_INFIX[operation]} {a[1]}"]
     if operation == "exp2" and code.dtype == "float64":
         return _double(out, a[0], low=not code.small, high=not (code.small or bounded))
     if operation == "exp2":
         share = code.share if bounded or code.small else 0
-        return _single(out, a[0], share, not code.small, code.native)
+        return _single(out, a[0], share, not code.small, negated, code.native)
     if operation == "sqrt" and code.dtype == "float32" and code.native:
         # Without the detour for numbers below 1e-38, which count as zero.
         root = "'sqrt.approx.ftz.f32 $0, $1;', '=f,f'"
         return [
             f"{out} = tl.inline_asm_elementwise({root}, [{a[0]}], dtype=tl.float32, is_pure=True, pack=1)"
         ]
+    if operation == "neg":
+        return [f"{out} = -{a[0]}"]
     if operation in ("max", "min"):
         return [f"{out} = tl.{operation}imum({a[0]}, {a[1]})"]
     if operation in ("sin", "cos"):
@@ -146,8 +153,8 @@ def _bits(value: float) -> str:
 
 
 @lru_cache(maxsize=32)
-def _assembly(polynomials: int, clamp: bool) -> tuple[str, str]:
-    """PTX for eight exponentials, `polynomials` of them by polynomial; its register constraints.
+def _assembly(polynomials: int, clamp: bool, negated: bool) -> tuple[str, str]:
+    """PTX for eight exponentials (of −t), `polynomials` of them by polynomial; its register constraints.
 
     The polynomial takes arguments below 127; `clamp` guards it against those below −126.
     """
@@ -155,6 +162,10 @@ def _assembly(polynomials: int, clamp: bool) -> tuple[str, str]:
     declare, body = [], []
     for e in range(_PACK):
         out, t = f"${e}", f"${_PACK + e}"
+        if negated:
+            declare.append(f".reg .f32 n{e};")
+            body.append(f"neg.f32 n{e},{t};")
+            t = f"n{e}"
         if e not in chosen:
             body.append(f"ex2.approx.ftz.f32 {out},{t};")
             continue
@@ -169,11 +180,11 @@ def _assembly(polynomials: int, clamp: bool) -> tuple[str, str]:
     return "{ " + " ".join(declare + body) + " }", ",".join(["=f"] * _PACK + ["f"] * _PACK)
 
 
-def _single(out: str, t: str, share: int, clamp: bool, native: bool) -> list[str]:
-    """Statements: out = 2^t in float32."""
+def _single(out: str, t: str, share: int, clamp: bool, negated: bool, native: bool) -> list[str]:
+    """Statements: out = 2^t, or 2^−t, in float32."""
     if not native:  # Triton's interpreter has no assembler
-        return [f"{out} = tl.exp2({t})"]
-    text, constraints = _assembly(share, clamp)
+        return [f"{out} = tl.exp2({'-' * negated}{t})"]
+    text, constraints = _assembly(share, clamp, negated)
     return [
         f"{out} = tl.inline_asm_elementwise({text!r}, {constraints!r}, [{t}],"
         f" dtype=tl.float32, is_pure=True, pack={_PACK})"

@@ -12,7 +12,7 @@ import linecache
 from functools import lru_cache
 from typing import Any
 
-from mercer.codegen.triton.code import CLOSE, RESIDENT_DEPTH, UNROLLED, Code, LeafCode
+from mercer.codegen.triton.code import CLOSE, RESIDENT_DEPTH, TOGETHER, UNROLLED, Code, LeafCode
 from mercer.codegen.triton.programme import statements
 
 _serial = itertools.count()
@@ -63,6 +63,8 @@ def arguments(code: Code) -> list[str]:
             names += [f"A{f}", f"B{f}"]
         if leaf.norms or leaf.repair:
             names += [f"a{f}", f"b{f}"]
+        if leaf.repair:
+            names.append(f"m{f}")
     for v in code.views:
         names += [f"P{v}", f"Q{v}"]
     for k in range(code.scalars):
@@ -223,6 +225,8 @@ def _prologue(w: _Writer, code: Code) -> None:
                 at += size
         if leaf.norms or leaf.repair:
             w(f"an{f} = tl.load(a{f} + i0 + ii)")
+        if leaf.repair:
+            w(f"far{f} = tl.{'min' if leaf.negative else 'max'}(an{f}, axis=0)")
     for v in code.views:
         width = next(leaf.width for leaf in code.leaves if leaf.view == v and leaf.points)
         if width <= UNROLLED and any(f.kind == "direct" and f.view == v for f in code.leaves):
@@ -283,9 +287,10 @@ def _dot(w: _Writer, code: Code, f: int, leaf: LeafCode) -> None:
     if leaf.factor:
         w(f"s{f} = s{f} * factor{f}")
     if leaf.norms:
-        w(f"bn{f} = tl.load(b{f} + j0 + jj)", f"ab{f} = an{f}[:, None] + bn{f}[None, :]")
-        w(f"s{f} = s{f} + ab{f}")
-    if leaf.statistic == "distance" and not (code.small or (code.halves and not code.lift)):
+        w(f"bn{f} = tl.load(b{f} + j0 + jj)", f"s{f} = s{f} + (an{f}[:, None] + bn{f}[None, :])")
+    # Close pairs are computed again, those that rounding leaves below 0 among them.
+    kept = code.small or (code.halves and not code.lift) or leaf.repair
+    if leaf.statistic == "distance" and not kept:
         w(f"s{f} = tl.{'minimum' if leaf.negative else 'maximum'}(s{f}, 0.0)")
     if leaf.repair:
         _repair(w, code, f, leaf)
@@ -293,19 +298,21 @@ def _dot(w: _Writer, code: Code, f: int, leaf: LeafCode) -> None:
 
 def _repair(w: _Writer, code: Code, f: int, leaf: LeafCode) -> None:
     """Pairs so close that rounding shows are computed again from their differences."""
-    if not leaf.norms:
-        w(f"bn{f} = tl.load(b{f} + j0 + jj)", f"ab{f} = an{f}[:, None] + bn{f}[None, :]")
-    gap = (f"s{f}", f"{CLOSE[code.dtype]!r} * ab{f}")
-    w(f"gap{f} = {gap[1]} - {gap[0]}" if leaf.negative else f"gap{f} = {gap[0]} - {gap[1]}")
-    w(f"if tl.min(tl.min(gap{f}, axis=1), axis=0) < 0:")
+    close, most, than = repr(CLOSE[code.dtype]), *(("max", ">") if leaf.negative else ("min", "<"))
+    # The farthest rows and columns say how close the closest pair may be: one comparison a pair.
+    w(f"bound{f} = {close} * (far{f} + tl.load(m{f} + j0 // {TOGETHER}))")
+    w(f"if tl.{most}(tl.{most}(s{f}, axis=1), axis=0) {than} bound{f}:")
     w.indent += 1
+    if not leaf.norms:
+        w(f"bn{f} = tl.load(b{f} + j0 + jj)")
+    w(f"near{f} = {close} * (an{f}[:, None] + bn{f}[None, :])")
     w(f"e{f} = tl.zeros((BM, BN), dtype=tl.{code.dtype})", f"for h in range(0, {leaf.width}):")
     w.indent += 1
     w(f"xh = tl.load(P{leaf.view} + h * (ldp + zero) + i0 + ii)")
     w(f"zh = tl.load(Q{leaf.view} + h * (ldq + zero) + j0 + jj)")
     w("dh = xh[:, None] - zh[None, :]", f"e{f} += dh * dh")
     w.indent -= 1
-    w(f"s{f} = tl.where(gap{f} < 0, e{f} * scale{f}, s{f})")
+    w(f"s{f} = tl.where(s{f} {than} near{f}, e{f} * scale{f}, s{f})")
     w.indent -= 1
 
 
@@ -323,7 +330,8 @@ def _direct(w: _Writer, code: Code, f: int, leaf: LeafCode) -> None:
     for k in range(leaf.width if unrolled else 1):
         x, z = (f"p{leaf.view}_{k}", f"q{leaf.view}_{k}") if unrolled else ("xh", "zh")
         if leaf.statistic == "distance":
-            w(f"d{f} = {x}[:, None] - {z}[None, :]", f"s{f} = s{f} + d{f} * d{f}")
+            sign = "-" if leaf.unit and leaf.negative else "+"
+            w(f"d{f} = {x}[:, None] - {z}[None, :]", f"s{f} = s{f} {sign} d{f} * d{f}")
         else:
             result = statements(
                 w, code, leaf.term, f"g{f}_", frozenset(), f"{x}[:, None]", f"{z}[None, :]", f
@@ -331,4 +339,5 @@ def _direct(w: _Writer, code: Code, f: int, leaf: LeafCode) -> None:
             w(f"s{f} = s{f} + {result}")
     if not unrolled:
         w.indent -= 1
-    w(f"s{f} = s{f} * scale{f}")
+    if not leaf.unit:
+        w(f"s{f} = s{f} * scale{f}")

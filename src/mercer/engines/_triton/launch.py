@@ -41,13 +41,12 @@ def shape(code: Code) -> list[Blocks]:
     if code.mode == "matrix":
         return [(128, 64, 4, 3), (64, 64, 4, 2), (32, 32, 4, 1)]
     if deep == 0:
-        first = [(64, 64, 2, 2)] if code.columns == 1 and _roots(code) else []
+        first = [(32, 32, 1, 2)] if code.columns == 1 and _roots(code) else []
         return [*first, (32, 64, 4, 2), (32, 32, 4, 2)]
     if code.mode == "symmetric":
         return [(256, 32, 4, 4) if deep == 16 else (256, 64, 4, 3), (128, 32, 4, 3), (64, 32, 4, 2)]
-    if any(leaf.repair for leaf in code.leaves) and code.columns <= 2 and not code.wide:
-        # One warp: whether a block has close pairs is asked without a barrier.
-        return [(32, 32, 1, 3), (32, 32, 1, 2)]
+    if any(leaf.repair for leaf in code.leaves) and code.columns <= 2 and not code.wide and not code.deep:
+        return _repairing_shape(code)
     if any(i[0] in _HEAVY for i in code.instructions):
         return [(64, 32, 4, 2), (32, 32, 4, 1)]
     if code.wide:
@@ -65,11 +64,20 @@ def shape(code: Code) -> list[Blocks]:
     return [(128, 64, 8, 3), (64, 64, 4, 2)]
 
 
+def _repairing_shape(code: Code) -> list[Blocks]:
+    if code.depth <= 48:  # one warp: whether a block has close pairs is asked without a barrier
+        return [(64, 32, 1, 3), (32, 32, 1, 3), (32, 32, 1, 2)]
+    if code.depth <= 192:
+        return [(128, 64, 4, 3), (64, 64, 4, 2), (32, 32, 1, 2)]
+    return [(128, 64, 8, 3), (128, 64, 8, 2), (32, 32, 1, 2)]
+
+
 def _wide_shape(code: Code) -> list[Blocks]:
     smaller = [(64, 64, 4, 2), (64, 32, 4, 2), (32, 32, 4, 1)]
     if code.halves and not code.deep and len(code.leaves) == 1 and code.columns <= 32:
-        # By counts of instructions (benchmarks/gpu_static.py): more rows share what columns cost.
-        return [(128, 64, 4, 3) if code.depth <= 192 else (128, 64, 8, 3), *smaller]
+        if code.depth <= 48:
+            return [(64, 64, 4, 4), *smaller]
+        return [(128, 64, 4, 2) if code.depth <= 192 else (128, 64, 8, 3), *smaller]
     return [(64, 64, 4, 3), *smaller]
 
 
@@ -81,8 +89,10 @@ def share(code: Code) -> int:
     """Of eight exponentials, how many by polynomial: where the special-function unit is the limit."""
     if code.dtype != "float32" or code.mode == "matrix" or code.columns > 1 or code.depth > 32:
         return 0
-    if code.depth == 0 or any(leaf.repair for leaf in code.leaves):
+    if code.depth == 0:
         return 2 if _roots(code) else 0
+    if any(leaf.repair for leaf in code.leaves):
+        return 4 if _roots(code) else 0
     return 1 if code.depth == 32 and code.mode == "product" else 2
 
 
@@ -94,7 +104,7 @@ def fold(code: Code) -> int:
         return 4
     if code.columns > 1 or code.depth == 16:
         return 8
-    return 4 if any(leaf.repair for leaf in code.leaves) or (code.depth == 0 and _roots(code)) else 1
+    return 4 if any(leaf.repair for leaf in code.leaves) else 1
 
 
 def unroll(code: Code) -> int:

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from mercer.codegen.formula import Formula, require_equal_widths
-from mercer.codegen.triton.code import CLOSE, RESIDENT_DEPTH, Code, LeafCode, bounded, steep
+from mercer.codegen.triton.code import CLOSE, RESIDENT_DEPTH, TOGETHER, Code, LeafCode, bounded, steep
 from mercer.engines._triton import blocks
 from mercer.engines._triton.store import Points, upload
 
@@ -28,6 +28,9 @@ PAD = 1024  # rows and columns are padded to a multiple of every block size
 _FEW = 8
 _TOLERANCE = {"float32": 4e-6, "float64": 1e-12}
 _ROUNDING = {"float32": 2.0**-22, "float64": 2.0**-51}
+# Squared distances from the middle, in units of k, up to which coordinates may be scaled before they are
+# subtracted: what that rounds away is 2⁻²⁴ times the root of this.
+_REACH = 1024.0
 _SMALL = {"float32": 50.0, "float64": 400.0}
 _ROWS_AT_A_TIME = 1 << 19
 _SAMPLE = (192, 512)
@@ -132,21 +135,25 @@ class _Packing:
         elif leaf.term is not None:
             code = replace(code, term=leaf.term.instructions)
         if code.points:
-            self.operands[f"P{view}"], self.operands[f"Q{view}"] = _coordinates(x), _coordinates(z)
+            scaled = (middle(c), math.sqrt(abs(leaf.scale))) if code.unit else None
+            self.operands[f"P{view}"], self.operands[f"Q{view}"] = (_coordinates(p, scaled) for p in (x, z))
         if code.repair:
             for key, P in ((f"a{f}", x), (f"b{f}", z)):
                 norms = leaf.scale * _norms(P, middle(c))
                 self.operands.setdefault(key, padded_vector(norms, x.raw.dtype))
+            groups = self.operands[f"b{f}"].view(-1, TOGETHER)
+            self.operands[f"m{f}"] = groups.amin(1) if code.negative else groups.amax(1)
         return code, factor
 
     def _distance(self, f, leaf, code, x, z, c) -> tuple[LeafCode, float]:
         import torch
 
         root = steep(self.formula, f)
-        if self.direct or (root and x.width <= _FEW):
-            return code, 1.0
         centre = middle(c)
         largest = max(farthest(x, centre), farthest(z, centre)) * abs(leaf.scale)
+        if self.direct or (root and x.width <= _FEW):
+            alone = sum(other.view == leaf.view for other in self.formula.leaves) == 1
+            return replace(code, unit=alone and not self.whole and largest <= _REACH), 1.0
         steps = [i[0] for i in self.formula.programme.instructions]
         plain = steps == ["leaf", "exp2"] and leaf.scale < 0
         small = plain and not self.whole and 2.0**-12 < largest <= _SMALL[self.dtype]
@@ -194,16 +201,19 @@ def farthest(P: Points, centre: Any) -> float:
     return P.form(("largest", _mark(centre)), lambda: float(_norms(P, centre).max()))
 
 
-def _coordinates(P: Points) -> Any:
-    """(d, n) as given, padded with the first point."""
+def _coordinates(P: Points, scaled: tuple[Any, float] | None = None) -> Any:
+    """(d, n) as given, or moved and scaled, padded with the first point."""
 
     def make() -> Any:
         out = P.raw.new_empty((P.width, padded(len(P))))
-        out[:, : len(P)] = P.raw.T
-        out[:, len(P) :] = P.raw[:1].T
+        for i in range(0, len(P), _ROWS_AT_A_TIME):
+            x = P.raw[i : i + _ROWS_AT_A_TIME]
+            out[:, i : i + len(x)] = (x if scaled is None else (x.double() - scaled[0]) * scaled[1]).T
+        out[:, len(P) :] = out[:, :1]
         return out
 
-    return P.form(("coordinates",), make)
+    mark = None if scaled is None else (_mark(scaled[0]), scaled[1])
+    return P.form(("coordinates", mark), make)
 
 
 def padded_vector(v: Any, dtype: Any) -> Any:

@@ -7,6 +7,7 @@ from typing import Any
 
 from mercer.codegen.formula import Formula
 from mercer.codegen.triton.code import SINGLE_ONLY
+from mercer.codegen.triton.roots import absorbed
 from mercer.engines._triton import blocks, launch
 from mercer.engines._triton.halves import halved
 from mercer.engines._triton.pack import PAD, middle, pack, represented, scalars
@@ -30,7 +31,7 @@ class DevicePairs:
     """
 
     def __init__(self, formula: Formula, X: Points, Z: Points, anchor: Points, precision: str, native: bool):
-        self.formula, self.X, self.Z, self.anchor = formula, X, Z, anchor
+        self.formula, self.X, self.Z, self.anchor = absorbed(formula), X, Z, anchor
         self.precision, self.native = precision, native
         self._made: dict[tuple[str, bool], Any] = {}
 
