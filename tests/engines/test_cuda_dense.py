@@ -391,3 +391,30 @@ def test_matrices_on_the_host_have_the_same_words():
     assert np.allclose(A.kept().into_factor(1.0).solve(gram(X) + np.eye(30)), np.eye(30))
     assert np.allclose(A.kept().into_spectrum().values, np.linalg.eigvalsh(gram(X)), atol=1e-12)
     assert np.array_equal(A.values, gram(X))
+
+
+@pytest.mark.parametrize("offset", [True, False])
+@pytest.mark.parametrize("weighted", [True, False])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_posteriors_are_those_of_the_host(offset, weighted, dtype):
+    """Exactly by a factor on the device, its gradient by panels; by systems with vectors that stay there."""
+    X, y = data(dtype, outputs=2)
+    w = np.random.default_rng(1).uniform(0.5, 2, N) if weighted else None
+    new = np.random.default_rng(2).standard_normal((6, 3)).astype(dtype)
+    machines = [
+        KernelRidge(2.0 * KERNEL, lam=1e-3, offset=offset, engine=e, representation="full").fit(X, y, w)
+        for e in (Tiled(), engine())
+    ]
+    here, there = (m.posterior("exact") for m in machines)
+    assert type(there._solved.factor).__name__ == "DeviceFactor"
+    np.testing.assert_allclose(there.mean(new), here.mean(new), rtol=1e-9, atol=1e-10)
+    np.testing.assert_allclose(there.std(new), here.std(new), rtol=1e-9)
+    np.testing.assert_allclose(there.covariance(new), here.covariance(new), rtol=1e-8, atol=1e-10)
+    expected, found = (p.log_marginal_likelihood(eval_gradient=True) for p in (here, there))
+    assert np.isclose(found[0], expected[0], rtol=1e-10)
+    np.testing.assert_allclose(found[1], expected[1], rtol=1e-8, atol=1e-8)
+    some = machines[1].posterior("lanczos", random_state=0)
+    loose = 1e-3 if dtype == np.float32 else 1e-5
+    np.testing.assert_allclose(some.std(new), here.std(new), rtol=loose)
+    value = some.log_marginal_likelihood()
+    assert abs(value - expected[0]) < 4 * value.standard_error + 1e-4 * abs(expected[0])

@@ -1,6 +1,7 @@
 """Exact posteriors: against scikit-learn's Gaussian processes and formulas written out."""
 
 import copy
+import pickle
 
 import numpy as np
 import pytest
@@ -9,9 +10,9 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 import mercer
 from mercer import KernelRegressor, KernelRidge, KernelSVR
-from mercer.kernels import Constant, Finite, Gaussian, Matern, Polynomial, Precomputed, Spectrum
+from mercer.kernels import Constant, Finite, Gaussian, Matern, Polynomial, Precomputed, Sigmoid, Spectrum
 from mercer.posterior import ExactPosterior, Prior
-from mercer.representations import Lasso
+from mercer.representations import Lasso, Nystrom
 from posterior_examples import DATA, KERNELS, dense_posterior, differences, pair, peer
 
 RNG = np.random.default_rng(0)
@@ -339,7 +340,9 @@ def test_a_saved_machine_has_no_posterior(tmp_path):
         loaded.posterior,
         loaded.log_marginal_likelihood,
     ):
-        with pytest.raises(NotFittedError, match="needs the training data.*fit it to arrays"):
+        with pytest.raises(
+            NotFittedError, match="needs the training data.*posterior.. can be pickled.*Fit it to arrays"
+        ):
             ask()
     with pytest.raises(NotFittedError):
         KernelRidge().posterior()
@@ -386,6 +389,90 @@ def test_the_factor_is_made_once_and_forgotten_with_the_fit(monkeypatch):
 def test_a_posterior_says_what_it_is():
     posterior = machine(Gaussian(1.0), 0.1, X, Y, offset=True).posterior(scale=2.0)
     assert repr(posterior) == (
-        "<exact posterior of 40 examples, 2 outputs: Gaussian(sigma=1.0), noise 0.1, scale given (2, 2)>"
+        "<exact posterior of 40 examples, 2 outputs: Gaussian(sigma=1.0), noise 0.1 times the scale, "
+        "which is given (2, 2)>"
     )
     assert "at its most likely>" in repr(posterior.scaled("likelihood"))
+
+
+def _long_double_variances(k, X, new, noise):
+    """k(x,x) − kᵀ(K + μI)⁻¹k by Cholesky in long double."""
+    both = np.concatenate([X, new]).astype(np.longdouble)
+    K = np.exp(-((both[:, None] - both[None]) ** 2).sum(-1) / (2 * np.longdouble(k.sigma) ** 2))
+    n = len(X)
+    A, B = K[:n, :n] + np.longdouble(noise) * np.eye(n), K[:n, n:].copy()
+    L = np.zeros_like(A)
+    for j in range(n):
+        L[j, j] = np.sqrt(A[j, j] - L[j, :j] @ L[j, :j])
+        L[j + 1 :, j] = (A[j + 1 :, j] - L[j + 1 :, :j] @ L[j, :j]) / L[j, j]
+    for j in range(n):
+        B[j] = (B[j] - L[j, :j] @ B[:j]) / L[j, j]
+    return K.diagonal()[n:] - (B * B).sum(axis=0)
+
+
+@pytest.mark.skipif(np.finfo(np.longdouble).eps > 1e-18, reason="long double is no longer here")
+@pytest.mark.parametrize("noise", [1e-8, 1e-10, 1e-11])
+def test_small_noise_leaves_small_deviations(noise):
+    """Multiplying by inverses of blocks made them 0 where substitution does not."""
+    rng = np.random.default_rng(0)
+    X, new, k = rng.uniform(0, 8, (80, 1)), np.linspace(0.1, 7.9, 40)[:, None], Gaussian(2.0)
+    fitted = KernelRidge(k, lam=noise / 80, offset=False).fit(X, np.sin(X[:, 0]))
+    std = fitted.predict(new, return_std=True, scale=1.0)[1]
+    exact = np.sqrt(_long_double_variances(k, X, new, noise).astype(float))
+    np.testing.assert_allclose(std, exact, rtol=3e-16 / noise * 50)
+
+
+@pytest.mark.parametrize("copied", [lambda p: pickle.loads(pickle.dumps(p)), copy.deepcopy])
+@pytest.mark.parametrize("method", ["exact", "pathwise", "lanczos", "dtc"])
+def test_a_posterior_goes_elsewhere_with_its_examples(method, copied):
+    representation = Nystrom(15) if method == "dtc" else "full"
+    fitted = KernelRidge(Gaussian(1.0), lam=0.01, representation=representation, random_state=0).fit(X, Y)
+    options = {"n_samples": 16} if method in ("pathwise", "lanczos") else {}
+    posterior = fitted.posterior(method, random_state=1, **options)
+    expected, value = posterior.std(NEW), posterior.log_marginal_likelihood()
+    other = copied(posterior)
+    np.testing.assert_allclose(other.std(NEW), expected, rtol=1e-10)
+    assert np.isclose(other.log_marginal_likelihood(), value, rtol=1e-12)
+    with pytest.raises(ValueError, match="features"):
+        other.std(NEW[:, :1])
+
+
+def test_no_process_without_a_kernel():
+    with pytest.warns(UserWarning, match="not positive semidefinite"):
+        fitted = KernelRidge(Sigmoid(2.0, -3.0), lam=0.1).fit(X, Y)
+    for ask in (lambda: fitted.predict(NEW, return_std=True), fitted.posterior, lambda: fitted.sample_y(NEW)):
+        with pytest.raises(ValueError, match="is no kernel on these points"):
+            ask()
+    with pytest.raises(ValueError, match="is no kernel.*no Gaussian process"):
+        Prior(Sigmoid(2.0, -3.0)).sample(X)
+
+
+def test_new_y_have_the_noise():
+    fitted = KernelRidge(Gaussian(1.0), lam=0.01).fit(X, Y)
+    posterior = fitted.posterior()
+    drawn = posterior.sample(NEW, 4000, random_state=0, noise=True)
+    assert drawn.shape == (*posterior.mean(NEW).shape, 4000)
+    np.testing.assert_allclose(drawn.std(axis=-1), posterior.std(NEW, noise=True), rtol=0.06)
+    np.testing.assert_array_equal(fitted.sample_y(NEW, 2, noise=True).shape, (*posterior.mean(NEW).shape, 2))
+
+
+def test_what_a_gradient_is_asked_for_has_a_name():
+    posterior = KernelRidge(Gaussian(1.0), lam=0.01).fit(X, Y).posterior()
+    with pytest.raises(TypeError, match="positional"):
+        posterior.log_marginal_likelihood(posterior.theta)
+    with pytest.raises(TypeError, match="takes no n_samples"):
+        KernelRidge(Gaussian(1.0), lam=0.01).fit(X, Y).posterior("exact", n_samples=3)
+
+
+@pytest.mark.parametrize("offset", [True, False])
+@pytest.mark.parametrize("weighted", [True, False])
+def test_gradients_without_a_second_matrix_are_the_same(offset, weighted, monkeypatch):
+    w = np.random.default_rng(0).uniform(0.5, 2, len(X)) if weighted else None
+    kernel = 2.0 * Matern(1.5, 1.0).scaled(np.linspace(1, 2, X.shape[1])) + Gaussian(3.0)
+    fitted = KernelRidge(kernel, lam=0.01, offset=offset).fit(X, Y, sample_weight=w)
+    value, gradient = fitted.log_marginal_likelihood(eval_gradient=True)
+    monkeypatch.setattr("mercer.posterior.exact._INVERTED_TO", 0)
+    monkeypatch.setattr("mercer.posterior.exact._PANEL", 7)
+    again, by_panels = fitted.fit(X, Y, sample_weight=w).log_marginal_likelihood(eval_gradient=True)
+    assert np.isclose(value, again, rtol=1e-12)
+    np.testing.assert_allclose(by_panels, gradient, rtol=1e-8, atol=1e-9)

@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
 
-from mercer.kernels import Gaussian, Laplacian, Matern
+from mercer import KernelRidge
+from mercer.kernels import Finite, Gaussian, Laplacian, Matern, Spectrum
 from mercer.posterior.exact import ExactPosterior
 from mercer.posterior.lanczos import LanczosPosterior
 from observed import observed, wavy
@@ -39,3 +40,34 @@ def test_several_outputs_and_one_row():
     assert np.allclose(LanczosPosterior(seen).std(Z), ExactPosterior(seen).std(Z), rtol=1e-5)
     one = observed(Gaussian(1.0), X[:1], y[:1, 0], lam=0.5, offset=False)
     assert np.allclose(LanczosPosterior(one, 1.0).std(Z), ExactPosterior(one, 1.0).std(Z))
+
+
+def test_points_that_are_no_vectors():
+    words = ["abc", "abd", "xyz", "xyw", "abx", "bcd"]
+    machine = KernelRidge(Spectrum(2), lam=0.1, representation="full").fit(words, np.arange(6.0))
+    solved, exact = machine.posterior("lanczos"), machine.posterior("exact")
+    new = ["ab", "zzz", "xyz"]
+    np.testing.assert_allclose(solved.std(new), exact.std(new), rtol=1e-8)
+    np.testing.assert_allclose(solved.covariance(new), exact.covariance(new), rtol=1e-8, atol=1e-12)
+    np.testing.assert_allclose(machine.posterior("pathwise").mean(new), machine.predict(new), rtol=1e-8)
+    finite = KernelRidge(Finite(np.eye(5)), lam=0.1, representation="full").fit(np.arange(5), np.arange(5.0))
+    np.testing.assert_allclose(finite.posterior("lanczos").mean([1]), finite.predict([1]), rtol=1e-8)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_covariances_are_off_by_no_more_than_is_said():
+    X, y, _ = wavy(300)
+    seen = observed(Laplacian(1.0), X, y, lam=1e-5, offset=False)
+    exact = ExactPosterior(seen, 1.0).covariance(Z)
+    for max_iter in (1, 3, 10):
+        solved = LanczosPosterior(seen, scale=1.0, max_iter=max_iter)
+        off = np.abs(solved.covariance(Z) - exact)
+        assert (off <= solved.covariance_error(Z) * (1 + 1e-6) + 1e-9).all()
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_lower_bound_is_never_above_the_prior():
+    X = np.random.default_rng(0).uniform(0, 8, (80, 1))
+    seen = observed(Gaussian(1.0), X, np.sin(X[:, 0]), lam=1e-16, offset=False)
+    low, high = LanczosPosterior(seen, 1.0).bounds([[4.0], [12.0]])
+    assert (low <= 1).all() and (high <= 1).all() and (high >= 0).all()

@@ -76,7 +76,9 @@ def test_dependent_centres_change_nothing():
         a, b = twice.posterior(method), machine().posterior(method)
         np.testing.assert_allclose(a.std(NEW), b.std(NEW), rtol=1e-6)
         np.testing.assert_allclose(
-            a.log_marginal_likelihood(True)[1], b.log_marginal_likelihood(True)[1], rtol=1e-5
+            a.log_marginal_likelihood(eval_gradient=True)[1],
+            b.log_marginal_likelihood(eval_gradient=True)[1],
+            rtol=1e-5,
         )
 
 
@@ -100,8 +102,8 @@ def test_explicit_features_are_exact(offset):
     np.testing.assert_allclose(a.covariance(NEW), b.covariance(NEW), rtol=1e-6, atol=1e-8)
     assert a.log_marginal_likelihood() == pytest.approx(b.log_marginal_likelihood(), rel=1e-9)
     assert a.parameters == ("noise",)
-    slope = a.log_marginal_likelihood(True)[1][-1]
-    assert slope == pytest.approx(b.log_marginal_likelihood(True)[1][-1], rel=1e-6)
+    slope = a.log_marginal_likelihood(eval_gradient=True)[1][-1]
+    assert slope == pytest.approx(b.log_marginal_likelihood(eval_gradient=True)[1][-1], rel=1e-6)
 
 
 def test_random_features_are_bayesian_linear_regression():
@@ -118,10 +120,12 @@ def test_random_features_are_bayesian_linear_regression():
 
 
 def test_features_that_are_not_kept_are_made_again(monkeypatch):
-    expected = {m: machine().posterior(m).log_marginal_likelihood(True) for m in ("dtc", "fitc")}
+    expected = {
+        m: machine().posterior(m).log_marginal_likelihood(eval_gradient=True) for m in ("dtc", "fitc")
+    }
     monkeypatch.setattr("mercer.posterior.projected.STORED_SHARE", 0.0)
     for method, (value, slopes) in expected.items():
-        found = machine().posterior(method).log_marginal_likelihood(True)
+        found = machine().posterior(method).log_marginal_likelihood(eval_gradient=True)
         assert found[0] == pytest.approx(value, rel=1e-10)
         np.testing.assert_allclose(found[1], slopes, rtol=1e-7)
 

@@ -69,8 +69,8 @@ def test_several_outputs_repeated_rows_and_one_row():
     X, y, _ = wavy(160, t=2)
     X = np.repeat(X[:40], 4, axis=0)
     seen = observed(Matern(1.5, 1.0), X, y, lam=1e-3)
-    value, gradient = PathwisePosterior(seen, random_state=0).log_marginal_likelihood(True)
-    exact, expected = ExactPosterior(seen).log_marginal_likelihood(True)
+    value, gradient = PathwisePosterior(seen, random_state=0).log_marginal_likelihood(eval_gradient=True)
+    exact, expected = ExactPosterior(seen).log_marginal_likelihood(eval_gradient=True)
     assert abs(value - exact) < 4 * value.standard_error + 1e-5 * abs(exact)
     assert np.allclose(gradient, expected, rtol=0.05, atol=0.05 * np.abs(expected).max())
     one = observed(Matern(1.5, 1.0), X[:1], y[:1, 0], lam=0.5, offset=False)
@@ -112,3 +112,31 @@ def test_centres_are_refused_in_words():
     )
     with pytest.raises(ValueError, match="representation='full'"):
         System(other, 1e-5, 10, np.random.default_rng(0))
+
+
+@pytest.mark.parametrize("lam", [1e-6, 1e-9])
+def test_rounding_is_in_the_standard_error(lam):
+    """At a scale that is given, what rounding makes of yᵀPy may exceed what probes leave open."""
+    X = np.random.default_rng(0).uniform(0, 8, (80, 1))
+    y = np.sin(X[:, 0]) + 0.1 * np.random.default_rng(1).standard_normal(80)
+    seen = observed(Gaussian(1.0), X, y, lam=lam, offset=False)
+    value = PathwisePosterior(seen, 1.0, random_state=0).log_marginal_likelihood()
+    assert abs(value - ExactPosterior(seen, 1.0).log_marginal_likelihood()) < 4 * value.standard_error
+
+
+def test_more_functions_than_memory_holds_are_refused():
+    X, y, _ = wavy(60)
+    posterior = PathwisePosterior(observed(Gaussian(1.0), X, y))
+    for ask in (lambda: posterior.sample(X[:2], 10**9), lambda: posterior.paths(10**9)):
+        with pytest.raises(MemoryError, match="fewer of them at a time"):
+            ask()
+
+
+def test_constant_targets_have_no_likelihood():
+    X, _, _ = wavy(60)
+    posterior = PathwisePosterior(observed(Gaussian(1.0), X, np.full(60, 0.1)))
+    with pytest.warns(UserWarning, match="constant"):
+        assert posterior.scale == 0
+    for gradient in (False, True):
+        with pytest.raises(ValueError, match="no density"):
+            posterior.log_marginal_likelihood(eval_gradient=gradient)

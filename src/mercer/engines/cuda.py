@@ -387,6 +387,9 @@ class DeviceResident(Resident):
     def adjoint(self, U):
         return self.there.T.product(U.float() if self._rounds else U).double()
 
+    def entries(self):
+        return self.there.dense().double()
+
 
 Cuda.makes = CudaOperator
 

@@ -439,8 +439,12 @@ def has_few_coordinates(kernel: Kernel, points: Any) -> bool:
 
 
 def posterior_method(seen: Observations) -> str:
-    """What `posterior(method="auto")` means: all pairs of examples where memory holds them, else samples."""
+    """What `posterior(method="auto")` means: all pairs of examples where memory holds them, else samples.
+
+    The memory is that of the GPU where K is computed there.
+    """
     if not seen.full:
         return "dtc"
-    fits = PAIR_BYTES * len(seen.y) ** 2 <= available_memory()
+    free = seen.A.free_bytes() if seen.A.remote else available_memory()
+    fits = PAIR_BYTES * len(seen.y) ** 2 <= free
     return "exact" if fits or "pathwise" not in MAKERS else "pathwise"

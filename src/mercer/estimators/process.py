@@ -67,8 +67,9 @@ class Process(Numbered):
         if "_problem" not in self.__dict__:
             self._require_process(what)
             raise NotFittedError(
-                f"{what} needs the training data, which one whose examples live elsewhere, or a "
-                "saved or unfitted machine lacks; fit it to arrays"
+                f"{what} needs the training data. This machine has none: it is not fitted, or was saved and "
+                "loaded (files and other processes get the function only; machine.posterior() can be pickled "
+                "with its data), or its examples live elsewhere. Fit it to arrays"
             )
         return self._problem
 
@@ -118,7 +119,7 @@ class Process(Numbered):
 
     # -- the process itself -----------------------------------------------------------------------
 
-    def posterior(self, method="auto", scale="likelihood", random_state=None) -> Posterior:
+    def posterior(self, method="auto", scale="likelihood", random_state=None, **options) -> Posterior:
         """f + b given the data, as a Gaussian process: means, deviations, intervals, samples, likelihood.
 
         The model is y_i = f(x_i) + b + ε_i with f ~ GP(0, s·k) and ε_i ~ N(0, s·λn/w_i), weights having mean
@@ -135,6 +136,8 @@ class Process(Numbered):
             s. "likelihood" maximises the marginal likelihood, which has a closed form; 1.0 leaves the kernel
             as it is, as scikit-learn's GaussianProcessRegressor(kernel, alpha=λn) does.
         random_state : int, RandomState or None, for `Posterior.sample`
+        options : what else the method takes
+            Of "pathwise" and "lanczos": n_samples, n_features, probes, tol, max_iter.
 
         Examples
         --------
@@ -147,12 +150,26 @@ class Process(Numbered):
         >>> bool(upper[0] - lower[0] < 0.6), bool(upper[1] - lower[1] > 1.0)
         (True, True)
         """
-        return self._posterior("posterior", method, scale, random_state)
+        return self._posterior("posterior", method, scale, random_state, options)
 
-    def _posterior(self, what: str, method: str, scale: Any, random_state: Any = None) -> Posterior:
+    def _posterior(
+        self,
+        what: str,
+        method: str,
+        scale: Any,
+        random_state: Any = None,
+        options: dict[str, Any] | None = None,
+    ) -> Posterior:
         check_is_fitted(self, "function_")
         seen = self._observations(what)
+        if not getattr(self, "_definite", True):
+            raise ValueError(
+                f"{self.kernel_!r} is no kernel on these points (its matrix is not semidefinite): "
+                f"there is no Gaussian process with this covariance, and no {what}"
+            )
         method = posterior_method(seen) if method == "auto" else method
+        if options:
+            return make_posterior(seen, method, scale, random_state, **options)
         view = self.__dict__.get("_view")
         if view is None or view[0] is not self.solution_ or view[1] != method:
             made = make_posterior(seen, method, scale, random_state)
@@ -167,7 +184,7 @@ class Process(Numbered):
             raise ValueError(f"{what} needs the penalty λ‖f‖²: Lasso's is no Gaussian prior")
         return Observations.of(problem, self.function_, self.check_new, self.coding_.one_dimensional)
 
-    def sample_y(self, X, n_samples=1, random_state=0):
+    def sample_y(self, X, n_samples=1, random_state=0, noise=False):
         """Functions f + b drawn from the posterior, at X: (m, n_samples), of t outputs (m, t, n_samples).
 
         Parameters
@@ -175,8 +192,10 @@ class Process(Numbered):
         X : points
         n_samples : int
         random_state : int, RandomState or None
+        noise : bool
+            New y of such functions, every one with noise of its own.
         """
-        return self._posterior("sample_y", "auto", "likelihood").sample(X, n_samples, random_state)
+        return self._posterior("sample_y", "auto", "likelihood").sample(X, n_samples, random_state, noise)
 
     def log_marginal_likelihood(self, theta=None, eval_gradient=False, scale="likelihood"):
         """log p(y) of the Gaussian process, outputs added up; with `eval_gradient` also its gradient.
@@ -195,4 +214,4 @@ class Process(Numbered):
         posterior = self._posterior("log_marginal_likelihood", "auto", scale)
         if theta is not None:
             posterior = type(posterior)(posterior.seen.at(theta), scale)
-        return posterior.log_marginal_likelihood(eval_gradient)
+        return posterior.log_marginal_likelihood(eval_gradient=eval_gradient)

@@ -9,8 +9,6 @@ failed attempt repeated without a second n×n array.
 
 from __future__ import annotations
 
-from contextlib import nullcontext
-
 import numpy as np
 
 from mercer._notice import tell_part
@@ -19,6 +17,8 @@ from mercer._threads import one_blas_thread
 _PANEL = 512
 # From so many rows on a factorisation takes long enough to say how far it is.
 _LONG = 4096
+# What multiplying by the inverse of a block may lose, relatively, before that is mended.
+_ROUGH = 1e-11
 
 
 class NotPositiveDefinite(ArithmeticError):
@@ -71,7 +71,7 @@ class Factor:
         self.n = len(A)
         self.diagonal = A.diagonal().astype(np.float64) + shift
         self.jitter = 0.0
-        self._blocks: list[tuple[int, int, np.ndarray]] = []
+        self._blocks: list[tuple[int, int, _Inverse]] = []
         if self.n == 0:
             return
         if not np.isfinite(self.diagonal).all():
@@ -103,7 +103,7 @@ class Factor:
         for j, k, inverse in self._blocks:
             if j:
                 X[j:k] -= L[j:k, :j] @ X[:j]
-            X[j:k] = inverse @ X[j:k]
+            X[j:k] = inverse.times(X[j:k])
         return X.reshape(np.shape(B)).astype(np.float64, copy=False)
 
     def solve_upper(self, B: np.ndarray) -> np.ndarray:
@@ -112,7 +112,7 @@ class Factor:
         for j, k, inverse in reversed(self._blocks):
             if k < self.n:
                 X[j:k] -= L[k:, j:k].T @ X[k:]
-            X[j:k] = inverse.T @ X[j:k]
+            X[j:k] = inverse.transposed_times(X[j:k])
         return X.reshape(np.shape(B)).astype(np.float64, copy=False)
 
     def multiply_lower(self, V: np.ndarray) -> np.ndarray:
@@ -164,9 +164,9 @@ class Factor:
         out = np.empty(self.n)
         for first, (c, e, inverse) in enumerate(blocks):
             X = np.empty((self.n - c, e - c), L.dtype)
-            X[: e - c] = inverse
+            X[: e - c] = inverse.values
             for j, k, inner in blocks[first + 1 :]:
-                X[j - c : k - c] = -(inner @ (L[j:k, c:j] @ X[: j - c]))
+                X[j - c : k - c] = -inner.times(L[j:k, c:j] @ X[: j - c])
             out[c:e] = np.einsum("ij,ij->j", X, X, dtype=np.float64)
         return out
 
@@ -189,7 +189,37 @@ class Factor:
         return float((pivots.max() / pivots.min()) ** 2)
 
 
-def _factor_in_place(A: np.ndarray) -> list[tuple[int, int, np.ndarray]]:
+class _Inverse:
+    """The inverse of a triangular block.
+
+    Multiplying by it loses digits that substitution keeps, of badly conditioned blocks many. There what a
+    product lacks is measured, and added. Factors in float32 are refined by those who use them.
+    """
+
+    def __init__(self, L: np.ndarray):
+        self.values = inverse_lower(L)
+        lost = float(np.finfo(np.float64).eps) * float(np.linalg.norm(L)) * float(np.linalg.norm(self.values))
+        self.L = None if L.dtype != np.float64 or lost <= _ROUGH else L
+
+    def times(self, B: np.ndarray) -> np.ndarray:
+        """L⁻¹ B."""
+        X = self.values @ B
+        return X if self.L is None else X + self.values @ (B - self.L @ X)
+
+    def transposed_times(self, B: np.ndarray) -> np.ndarray:
+        """L⁻ᵀ B."""
+        X = self.values.T @ B
+        return X if self.L is None else X + self.values.T @ (B - self.L.T @ X)
+
+    def divide(self, B: np.ndarray, out: np.ndarray) -> None:
+        """B L⁻ᵀ into `out`."""
+        if self.L is None:
+            np.matmul(B, self.values.T, out=out)
+        else:
+            out[...] = self.times(B.T).T
+
+
+def _factor_in_place(A: np.ndarray) -> list[tuple[int, int, _Inverse]]:
     """L over the lower triangle of A; returns the inverses of L's diagonal blocks."""
     n = len(A)
     inverses = []
@@ -206,19 +236,19 @@ def _factor_in_place(A: np.ndarray) -> list[tuple[int, int, np.ndarray]]:
             panel[...] = A[:, :k]
         # Of blocks so small BLAS's threads would wait for each other longer than they work, by far where
         # other programmes want the cores, too.
-        with one_blas_thread() if n > _PANEL else nullcontext():
+        with one_blas_thread():
             try:
                 block = np.linalg.cholesky(panel[: k - j])
             except np.linalg.LinAlgError:
                 raise NotPositiveDefinite(f"in columns {j} to {k}") from None
             if not np.isfinite(block.diagonal()).all():
                 raise NotPositiveDefinite(f"in columns {j} to {k}")
-            inverse = inverse_lower(block)
+            inverse = _Inverse(block)
         inverses.append((j, k, inverse))
         lower = np.tril_indices(k - j)
         A[j:k, j:k][lower] = block[lower]
         if k < n:
-            np.matmul(panel[k - j :], inverse.T, out=A[k:, j:k])
+            inverse.divide(panel[k - j :], A[k:, j:k])
     return inverses
 
 

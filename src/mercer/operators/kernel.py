@@ -75,6 +75,10 @@ class KernelOperator(Operator):
         self.rounds_to = np.dtype(np.float64)
         self._flipped: KernelOperator | None = None
 
+    def __reduce__(self):
+        # Compiled loops and copies on devices are made anew.
+        return _bound, (self.engine, self.kernel, self.X, None if self.symmetric else self.Z, self.rounds_to)
+
     @property
     def symmetric(self) -> bool:
         """Is it K(X, X)?"""
@@ -256,6 +260,12 @@ class KernelOperator(Operator):
 
     def free_bytes(self):
         return self.engine.free_bytes()
+
+
+def _bound(engine: Any, kernel: Kernel, X: Any, Z: Any, rounds_to: np.dtype) -> KernelOperator:
+    made = engine.operator(kernel, X, Z)
+    made.rounds_to = rounds_to
+    return made
 
 
 def _still(points: Any) -> Any:

@@ -42,6 +42,10 @@ class Resident:
         """Kᵀ U."""
         return self.K.adjoint(U)
 
+    def entries(self) -> Any:
+        """All of K, in float64."""
+        return np.asarray(self.K.dense(), dtype=np.float64)
+
 
 def column_dots(U: Any, V: Any) -> np.ndarray:
     """u_jᵀ v_j of the columns of two arrays or two tensors, as an array."""

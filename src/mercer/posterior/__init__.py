@@ -21,9 +21,9 @@ MAKERS: dict[str, Callable[[Observations, Any, Any], Posterior]] = {
 
 
 def make_posterior(
-    seen: Observations, method: str, scale: Any = "likelihood", random_state: Any = None
+    seen: Observations, method: str, scale: Any = "likelihood", random_state: Any = None, **options: Any
 ) -> Posterior:
-    """The posterior by a method of `MAKERS`, for what was observed.
+    """The posterior by a method of `MAKERS`, for what was observed; `options` are those of its class.
 
     Examples
     --------
@@ -43,7 +43,9 @@ def make_posterior(
         raise ValueError(
             f"method={method!r} needs representation='full': with centres or features it is 'dtc'"
         )
-    return MAKERS[method](seen, scale, random_state)
+    if options and method not in ("pathwise", "lanczos"):
+        raise TypeError(f"method={method!r} takes no {', '.join(sorted(options))}")
+    return MAKERS[method](seen, scale, random_state, **options)
 
 
 __all__ = [

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator
-from copy import copy
 from functools import cached_property
 from typing import Any
 
@@ -68,6 +67,10 @@ class Posterior:
             self._kept[name] = make()
         return self._kept[name]
 
+    def __getstate__(self):
+        # What was factored is made anew where it is needed: a file holds the examples, no n×n array.
+        return {**self.__dict__, "_kept": {}}
+
     # -- what a subclass says, at s = 1 and for points as the kernel takes them -----------------------
 
     def _means(self, points: Any) -> np.ndarray:
@@ -102,7 +105,8 @@ class Posterior:
 
     def scaled(self, scale: Any) -> Any:
         """The same posterior with another s; what was factored is shared."""
-        other = copy(self)
+        other = type(self).__new__(type(self))
+        other.__dict__.update(self.__dict__)
         other._given = _checked_scale(scale, self.seen.y.shape[1])
         other.__dict__.pop("scale", None)
         return other
@@ -123,7 +127,7 @@ class Posterior:
                 UserWarning,
                 stacklevel=frames_inside(),
             )
-        return self._quadratic_form() / self.seen.degrees
+        return np.where(self.seen.varied, self._quadratic_form() / self.seen.degrees, 0.0)
 
     @property
     def noise(self) -> np.ndarray:
@@ -157,11 +161,18 @@ class Posterior:
         middle = self.mean(X)
         return middle - half, middle + half
 
-    def sample(self, X: Any, n_samples: int = 1, random_state: Any = None) -> np.ndarray:
-        """Functions f + b drawn from the posterior, at X: (m, n_samples), or (m, t, n_samples)."""
+    def sample(self, X: Any, n_samples: int = 1, random_state: Any = None, noise: bool = False) -> np.ndarray:
+        """Functions f + b drawn from the posterior, at X: (m, n_samples), or (m, t, n_samples).
+
+        With `noise` new y of such functions, every one with noise of its own.
+        """
         points = self.seen.door(X)
         rng = generator(self.random_state if random_state is None else random_state)
-        return self._draw(points, checked_count(n_samples), rng)
+        drawn = self._draw(points, checked_count(n_samples), rng)
+        if not noise:
+            return drawn
+        size = np.sqrt(self.noise[0] if self.seen.single else self.noise[:, None])
+        return drawn + size * rng.standard_normal(drawn.shape)
 
     def log_density(self, X: Any, y: Any) -> np.ndarray:
         """log p(y | data) of new y at X, each by itself, noise included: (m,) or (m, t)."""
@@ -187,7 +198,7 @@ class Posterior:
         """Logarithms of these parameters."""
         return self.seen.theta
 
-    def log_marginal_likelihood(self, eval_gradient: bool = False) -> Any:
+    def log_marginal_likelihood(self, *, eval_gradient: bool = False) -> Any:
         """log p(y), outputs added up; with `eval_gradient` (it, its gradient in theta).
 
         −½ (yᵀPy/s + ν log 2πs + log det G): without an offset ν = n and P = G⁻¹. With one, b is integrated
@@ -195,11 +206,11 @@ class Posterior:
         of n − 1 orthonormal contrasts of y is larger by ½ log n.) With scale="likelihood" s is at its best,
         for every theta.
         """
+        self._require_scale()
         form, log_det = self._forms()
         value = likelihood.log_likelihood(form, log_det, self.seen.degrees, self.scale)
         if not eval_gradient:
             return value
-        self._require_scale()
         in_kernel, in_noise = self._slopes()
         return value, np.append(in_kernel, in_noise)
 
@@ -249,9 +260,9 @@ class Posterior:
         # Looking at a posterior should not start a factorisation.
         known = "scale" in self.__dict__ or self._given is not None
         scale = f" ({', '.join(f'{s:.4g}' for s in self.scale[:4])})" if known else ""
+        noise = f"noise {self.seen.noise:.3g} times the scale"
         return (
-            f"<{self.method} posterior of {n:,} examples{outputs}: {what!r}, noise {self.seen.noise:.3g}, "
-            f"scale {how}{scale}>"
+            f"<{self.method} posterior of {n:,} examples{outputs}: {what!r}, {noise}, which is {how}{scale}>"
         )
 
 
@@ -293,12 +304,21 @@ class Prior:
 
     def covariance(self, X: Any) -> np.ndarray:
         """s·K(X, X), (m, m)."""
+        m = n_points(self.kernel.points(X))
+        require_memory(24 * m * m, f"covariances between {m:,} points", "fewer points")
         return self.scale * np.asarray(self.kernel(X), dtype=np.float64)
 
     def sample(self, X: Any, n_samples: int = 1, random_state: Any = None) -> np.ndarray:
         """Functions drawn from the prior, at X: (m, n_samples)."""
         K = self.covariance(X)
         rng, count = generator(random_state), checked_count(n_samples)
+        least, most = np.linalg.eigvalsh(K)[[0, -1]] if len(K) else (0.0, 0.0)
+        if least < -1e-8 * abs(most):
+            raise ValueError(
+                f"{self.kernel!r} is no kernel: its matrix among these points has the eigenvalue "
+                f"{least:.2g}, and there is no Gaussian process with this covariance"
+            )
+        require_memory(8 * len(K) * (3 * len(K) + 3 * count), f"{count:,} functions", "fewer at a time")
         return drawn(np.zeros((len(K), 1)), K, np.ones(1), count, rng)[:, 0]
 
     def __repr__(self) -> str:

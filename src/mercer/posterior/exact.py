@@ -9,21 +9,28 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from mercer._threads import interruptible
+from mercer._threads import interruptible, stopping_point
 from mercer._warnings import frames_inside
 from mercer.operators import Factor, KernelOperator
+from mercer.operators.resident import column_dots
 from mercer.posterior import likelihood
 from mercer.posterior.base import Posterior, require_memory
+from mercer.posterior.observations import slope_operators
 
 # Bytes a pair of examples takes: the factor, and what lies beside it while it is made.
 PAIR_BYTES = 10
+# Columns of an inverse, and of a product of large matrices, that are computed together.
+_PANEL = 1024
+# Up to so many examples an inverse is made by LAPACK, which some builds of OpenBLAS don't survive beyond.
+_INVERTED_TO = 8000
 _INSTEAD = "posterior(method='pathwise') works without them, representation='nystrom' with few centres"
 
 
 @dataclass(frozen=True, eq=False)
 class _Factored:
-    factor: Factor  # of G = K + μW⁻¹
-    ones: np.ndarray  # L⁻¹1
+    factor: Factor  # L of A = S K S + μI, S = √W: G⁻¹ = S A⁻¹ S
+    root: np.ndarray  # (n, 1) S
+    ones: np.ndarray  # L⁻¹S1
     total: float  # 1ᵀG⁻¹1
     coef: np.ndarray  # (n, t) G⁻¹(y − b)
     intercept: np.ndarray  # (t,) b
@@ -35,7 +42,8 @@ class ExactPosterior(Posterior):
     """The posterior of a machine with representation Full: variance k(x,x) − k(x)ᵀG⁻¹k(x), G = K + λnW⁻¹.
 
     With an offset (1 − 1ᵀG⁻¹k(x))²/(1ᵀG⁻¹1) is added, which is what b does not know. One factorisation, n³/3
-    operations and 8n² bytes, when first something is asked; kept for all that follows.
+    operations and 8n² bytes, in the memory of the GPU where that computes K, when first something is asked;
+    kept for all that follows.
 
     Parameters
     ----------
@@ -64,29 +72,37 @@ class ExactPosterior(Posterior):
 
     def _solve(self) -> _Factored:
         seen, n = self.seen, len(self.seen.y)
-        require_memory(PAIR_BYTES * n * n, f"the covariances of {n:,} examples and their factor", _INSTEAD)
-        K = np.ascontiguousarray(seen.precise.dense(), dtype=np.float64)
-        if not np.isfinite(K).all():
-            raise ValueError(f"{seen.kernel!r} gives NaN or infinity between the examples")
-        K.flat[:: n + 1] += seen.noise / seen.w
-        factor = interruptible(lambda: Factor(K, max_jitter=self.max_jitter))
+        root = np.sqrt(seen.w)[:, None]
+        factor = self._factored(None if bool((seen.w == 1).all()) else root[:, 0])
         if factor.jitter:
             _warn_of_jitter(factor.jitter, seen.noise)
         shift = seen.y.mean(axis=0) if seen.offset else np.zeros(seen.y.shape[1])
-        z = factor.solve_lower(seen.y - shift)
-        ones = factor.solve_lower(np.ones(n)) if seen.offset else np.zeros(n)
+        z = factor.solve_lower(root * (seen.y - shift))
+        ones = factor.solve_lower(root[:, 0].copy()) if seen.offset else np.zeros(n)
         total, intercept = float(ones @ ones), np.zeros_like(shift)
-        log_det = 2 * float(np.log(np.abs(factor.L.diagonal())).sum())
+        log_det = factor.log_determinant() - 2 * float(np.log(root).sum())
         if seen.offset:
             intercept = ones @ z / total
             z = z - ones[:, None] * intercept
             log_det += float(np.log(total))
         form = np.einsum("ij,ij->j", z, z)
-        return _Factored(factor, ones, total, factor.solve_upper(z), intercept + shift, form, log_det)
+        coef = root * factor.solve_upper(z)
+        return _Factored(factor, root, ones, total, coef, intercept + shift, form, log_det)
+
+    def _factored(self, scale: np.ndarray | None) -> Any:
+        """The factor of S K S + μI, where K is computed."""
+        seen, n = self.seen, len(self.seen.y)
+        if seen.precise.remote:
+            return seen.precise.factor(seen.noise, self.max_jitter, scale)
+        require_memory(PAIR_BYTES * n * n, f"the covariances of {n:,} examples and their factor", _INSTEAD)
+        K = np.ascontiguousarray(seen.precise.dense(), dtype=np.float64)
+        if not np.isfinite(K).all():
+            raise ValueError(f"{seen.kernel!r} gives NaN or infinity between the examples")
+        return interruptible(lambda: Factor(K, seen.noise, scale, self.max_jitter))
 
     @property
     def jitter(self) -> float:
-        """What had to be added to the diagonal of G for the factorisation to succeed: 0 as a rule."""
+        """What had to be added to λn for the factorisation to succeed: 0 as a rule."""
         return self._solved.factor.jitter
 
     def _forms(self):
@@ -96,9 +112,10 @@ class ExactPosterior(Posterior):
         return self.seen.cross(points) @ self._solved.coef + self._solved.intercept
 
     def _halves(self, points: Any) -> tuple[np.ndarray, np.ndarray]:
-        """(L⁻¹K(X, points), 1 − 1ᵀG⁻¹K(X, points))."""
-        V = self._solved.factor.solve_lower(np.ascontiguousarray(self.seen.cross(points).T))
-        return V, 1 - self._solved.ones @ V
+        """(L⁻¹S K(X, points), 1 − 1ᵀG⁻¹K(X, points))."""
+        done = self._solved
+        V = done.factor.solve_lower(np.ascontiguousarray(done.root * self.seen.cross(points).T))
+        return V, 1 - done.ones @ V
 
     def _variances(self, points):
         squares = self.seen.squares(points)
@@ -109,19 +126,54 @@ class ExactPosterior(Posterior):
     def _covariances(self, points):
         K = self.seen.gram(points)
         V, left = self._halves(points)
-        K -= V.T @ V
+        for i in range(0, len(K), _PANEL):  # a product at a time may be long
+            stopping_point()
+            K[i : i + _PANEL] -= V[:, i : i + _PANEL].T @ V
         return K + np.outer(left, left / self._solved.total) if self.seen.offset else K
 
     def _slopes(self):
         seen, n = self.seen, len(self.seen.y)
+        if seen.precise.remote or n > _INVERTED_TO:
+            return self._slopes_by_panels()
         require_memory(40 * n * n, f"the slopes of the likelihood in all pairs of {n:,} examples", _INSTEAD)
         K = np.asfortranarray(seen.precise.dense(), dtype=np.float64)
         P, _ = interruptible(
-            lambda: likelihood.restricted_inverse(K, seen.noise / seen.w + self.jitter, seen.offset)
+            lambda: likelihood.restricted_inverse(K, (seen.noise + self.jitter) / seen.w, seen.offset)
         )
         M = likelihood.likelihood_slopes(P, self._solved.coef, self.scale)
         in_noise = float(M.diagonal() @ (seen.noise / seen.w))
         return kernel_slopes(seen, M), in_noise
+
+    def _slopes_by_panels(self):
+        """The same without any n×n array beside the factor: tr P ∂K from columns of A⁻¹ and of ∂K.
+
+        P = S A⁻¹ S − uuᵀ/(1ᵀG⁻¹1) with u = G⁻¹1.
+        """
+        seen, done, n, t = self.seen, self._solved, len(self.seen.y), self.seen.y.shape[1]
+        u = done.root * done.factor.solve_upper(done.ones)[:, None] if seen.offset else np.zeros((n, 0))
+        share = 1 / done.total if seen.offset else 0.0
+        K = seen.precise
+        slopes = slope_operators(seen, K) if isinstance(K, KernelOperator) else []
+        traces = np.zeros(len(slopes))
+        for i in range(0, n if slopes else 0, _PANEL):
+            stopping_point()
+            columns = np.arange(i, min(i + _PANEL, n))
+            unit = np.zeros((n, len(columns)))
+            unit[columns, np.arange(len(columns))] = done.root[columns, 0]
+            parts = [slope.among(columns=columns).resident() for slope in slopes]
+            inverse = parts[0].place(done.root) * done.factor.solve(parts[0].place(unit))
+            traces += [float(column_dots(inverse, part.entries()).sum()) for part in parts]
+
+        def slope(products: np.ndarray, trace: float) -> float:
+            forms = np.einsum("ij,ij->j", done.coef, products[:, :t])
+            trace -= share * float((u * products[:, t:]).sum())
+            return 0.5 * float((forms / self.scale).sum()) - 0.5 * t * trace
+
+        both = np.hstack([done.coef, u])
+        in_kernel = np.array([slope(one @ both, trace) for one, trace in zip(slopes, traces, strict=True)])
+        noise = seen.noise / seen.w
+        in_noise = slope(noise[:, None] * both, float(done.factor.inverse_diagonal() @ (seen.w * noise)))
+        return in_kernel, in_noise
 
 
 def _warn_of_jitter(jitter: float, noise: float) -> None:

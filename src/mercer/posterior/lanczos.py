@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from mercer._xp import n_points, take
+from mercer.posterior.observations import in_precision_of
 from mercer.posterior.pathwise import PathwisePosterior
 
 
@@ -52,7 +53,7 @@ class LanczosPosterior(PathwisePosterior):
     def _columns(self, points: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """(k̃, z, r) of points, one a column."""
         system, K = self.system, self.system.K
-        across = K.facing(points.astype(K.dtype, copy=False)).dense()
+        across = K.facing(in_precision_of(K, points)).dense()
         rhs = system.root * np.asarray(across.T, dtype=np.float64)
         answers = system.solve(rhs)
         return rhs, answers.z, answers.rest
@@ -74,7 +75,10 @@ class LanczosPosterior(PathwisePosterior):
             doubt = np.sqrt(max(most - total, 0.0) * slack)
             upper = upper + (off + doubt) ** 2 / total
             lower = lower + np.maximum(off - doubt, 0.0) ** 2 / most
-        return Bounds(np.maximum(lower, 0.0), upper)
+        # Data only make f surer, and where rounding is all there is they say nothing.
+        prior = self.seen.squares(points) if not system.offset else np.full(len(upper), np.inf)
+        lower = np.where(np.isfinite(lower), np.clip(lower, 0.0, prior), 0.0)
+        return Bounds(lower, np.where(np.isnan(upper), prior, np.minimum(upper, prior)))
 
     def bounds(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
         """(lower, upper) bounds of `std` at X, (m,) or (m, t); they hold up to rounding."""
@@ -114,3 +118,19 @@ class LanczosPosterior(PathwisePosterior):
             extra = self.noise[0] if self.seen.single else self.noise
             low, high = np.sqrt(low**2 + extra), np.sqrt(high**2 + extra)
         return high - low
+
+    def covariance_error(self, X: Any) -> np.ndarray:
+        """How far `covariance` may be off, by `bounds`: shaped like it.
+
+        What linear systems lack is semidefinite, so between two points it is at most the root of the product
+        of what it is at each.
+        """
+        points = self.seen.door(X)
+
+        def width(some: Any) -> np.ndarray:
+            found = self._bounds(some)
+            return found.upper - found.lower
+
+        root = np.sqrt(np.maximum(self._in_blocks(points, width), 0.0))
+        error = np.outer(root, root)
+        return error * self.scale[0] if self.seen.single else error[:, :, None] * self.scale

@@ -13,6 +13,7 @@ from mercer._xp import issparse
 from mercer.functions import FeatureFunction, Function
 from mercer.kernels.base import Kernel
 from mercer.kernels.points import double
+from mercer.kernels.slopes import LogSlope
 from mercer.operators import L1, Identity, KernelOperator, Operator
 from mercer.posterior import likelihood
 from mercer.solvers import Problem
@@ -90,11 +91,15 @@ class Observations:
         """Degrees of freedom ν: n, or n − 1 with an offset."""
         return len(self.y) - self.offset
 
+    @cached_property
+    def varied(self) -> np.ndarray:
+        """(t,) whether an output tells anything of f: not always the same with an offset, not 0 without."""
+        return (np.ptp(self.y, axis=0) if self.offset else np.abs(self.y).max(axis=0)) > 0
+
     @property
     def constant(self) -> bool:
-        """Is there an output that tells nothing of f: always the same with an offset, always 0 without?"""
-        varied = np.ptp(self.y, axis=0) if self.offset else np.abs(self.y).max(axis=0)
-        return not varied.all()
+        """Is there an output that tells nothing of f?"""
+        return not self.varied.all()
 
     @cached_property
     def names(self) -> list[likelihood.Named]:
@@ -162,6 +167,28 @@ class Observations:
         return isinstance(self.B, Identity)
 
 
+def in_precision_of(K: Operator, points: Any) -> Any:
+    """Vectors in the precision of an operator's entries; other points as they are."""
+    vectors = isinstance(K, KernelOperator) and K.kernel.vectors
+    return points.astype(K.dtype, copy=False) if vectors else points
+
+
 def dense(block: Any) -> np.ndarray:
     """A block of values as an array of float64."""
     return np.asarray(block.toarray() if issparse(block) else block, dtype=np.float64)
+
+
+def slope_operators(seen: Any, K: KernelOperator) -> list[Any]:
+    """∂K/∂log θ for every parameter of `seen.names`, by K's engine, in their order."""
+    if not seen.names:
+        return []
+    if not isinstance(K.X, np.ndarray) or K.X.dtype.kind != "f":
+        raise ValueError(
+            f"{seen.kernel!r} on these points has no derivatives in its parameters: the gradient needs a "
+            "kernel of vectors, and X as an array (X.toarray() if it is sparse)"
+        )
+    out = []
+    for name, size in seen.names:
+        indices = range(size) if name.endswith("lengths") else [None]
+        out += [K.engine.operator(LogSlope(K.kernel, name, index), K.X) for index in indices]
+    return out

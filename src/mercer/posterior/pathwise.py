@@ -13,7 +13,8 @@ from mercer._xp import n_points, take
 from mercer.features.base import generator
 from mercer.kernels.points import double
 from mercer.posterior import likelihood
-from mercer.posterior.base import Posterior, checked_count
+from mercer.posterior.base import Posterior, checked_count, require_memory
+from mercer.posterior.observations import in_precision_of
 from mercer.posterior.prior import BUNDLE, FEATURES, PriorDraws
 from mercer.posterior.stochastic import (
     PROBES,
@@ -34,6 +35,8 @@ _LIMIT = 1000
 _SOURCES = {"functions": 1, "probes": 2}
 # Values of functions at points that are held at a time: 64 MB.
 _AT_ONCE = 1 << 23
+# Terms of a sum whose rounding adds up.
+_SUMMED = 30.0
 
 
 class Deviations:
@@ -62,7 +65,7 @@ class Deviations:
 
     def __call__(self, points: Any) -> np.ndarray:
         """(m, count) at points as the kernel takes them."""
-        update = self.K.facing(points.astype(self.K.dtype, copy=False)) @ self.coef
+        update = self.K.facing(in_precision_of(self.K, points)) @ self.coef
         return self.prior(double(points)) - update - self.offsets
 
 
@@ -127,7 +130,8 @@ class PathwisePosterior(Posterior):
     probes : int, default=32
         Random vectors behind the likelihood.
     tol : float, default=1e-5
-        Relative residual of linear systems.
+        Relative residual of linear systems; of float32 points on a GPU at least 2⁻²²√n, which rounding
+        leaves.
     max_iter : int, default=1000
 
     Attributes
@@ -171,7 +175,18 @@ class PathwisePosterior(Posterior):
     ):
         super().__init__(seen, scale, random_state)
         self.n_samples, self.n_features, self.probes = n_samples, n_features, probes
-        self.system = System(seen, tol, max_iter, np.random.default_rng(0))
+        self.tol, self.max_iter = tol, max_iter
+        self._kept["system"] = self._system()
+
+    def _system(self) -> System:
+        return System(self.seen, self.tol, self.max_iter, np.random.default_rng(0))
+
+    @property
+    def system(self) -> System:
+        """The linear systems, and their preconditioner."""
+        if "system" not in self._kept:  # after unpickling
+            self._kept["system"] = self._system()
+        return self._kept["system"]
 
     def _once(self, what: str, make: Callable[[np.random.Generator], Any]) -> Any:
         """What is kept for every scale; random numbers follow from `random_state`, if that is a number."""
@@ -185,13 +200,20 @@ class PathwisePosterior(Posterior):
     def paths(self, n_samples: int = 1, random_state: Any = None) -> Paths:
         """Functions f + b drawn from the posterior, which can be called anywhere."""
         rng = generator(self.random_state if random_state is None else random_state)
-        return self._paths(checked_count(n_samples), rng)
+        return self._paths(self._room_for(checked_count(n_samples)), rng)
+
+    def _room_for(self, count: int, points: int = 0) -> int:
+        """The number of functions, if memory holds their coefficients and their values at so many points."""
+        n, t = self.seen.y.shape
+        need = 8.0 * count * t * (4 * n + 3 * points)
+        require_memory(need, f"{count:,} functions of {n:,} examples", "fewer of them at a time")
+        return count
 
     def _paths(self, count: int, rng: np.random.Generator) -> Paths:
         return Paths(self, Deviations(self.system, count * self.seen.y.shape[1], self.n_features, rng))
 
     def _draw(self, points, count, rng):
-        return self._paths(count, rng).at_points(points)
+        return self._paths(self._room_for(count, n_points(points)), rng).at_points(points)
 
     @property
     def deviations(self) -> Deviations:
@@ -218,7 +240,7 @@ class PathwisePosterior(Posterior):
     def means_at(self, points: Any) -> np.ndarray:
         """(m, t) posterior means at points as the kernel takes them."""
         K = self.system.K
-        return K.facing(points.astype(K.dtype, copy=False)) @ self._solved.coef + self._solved.intercept
+        return K.facing(in_precision_of(K, points)) @ self._solved.coef + self._solved.intercept
 
     _means = means_at
 
@@ -263,6 +285,9 @@ class PathwisePosterior(Posterior):
         form = np.einsum("ij,ij->j", coef, 2 * rest - G)
         left = system.root * (rest - G)
         lost = np.einsum("ij,ij->j", left, system.below.inverse(left))
+        # What rounding of K does to cᵀKc: errors of its entries are independent, but not those of sums.
+        eps = float(np.finfo(system.K.dtype).eps) * float(system.K.diag().max(initial=0.0))
+        lost = lost + eps * min(np.sqrt(system.n), _SUMMED) * np.einsum("ij,ij->j", coef, coef)
         return Weights(coef, intercept, np.maximum(form, 0.0), float(lost.max(initial=0.0)))
 
     @property
@@ -295,12 +320,13 @@ class PathwisePosterior(Posterior):
         """Standard errors of the entries of the likelihood's gradient, from the spread of probes."""
         return self.slopes.standard_errors(len(self.scale))
 
-    def log_marginal_likelihood(self, eval_gradient: bool = False) -> Any:
+    def log_marginal_likelihood(self, *, eval_gradient: bool = False) -> Any:
         """log p(y), as in `Posterior`, with its `standard_error`; with `eval_gradient` (it, its gradient in
         theta).
 
         The error holds the spread of probes, that of quadrature, and what linear systems may lack.
         """
+        self._require_scale()
         form, log_det = self._forms()
         value = likelihood.log_likelihood(form, log_det, self.seen.degrees, self.scale)
         lacking = 0.5 * float(np.sum(self._solved.lost / np.where(self.scale > 0, self.scale, np.inf)))
@@ -332,4 +358,8 @@ def _bundles(count: int) -> list[slice]:
 def _spread(values: np.ndarray) -> np.ndarray:
     """Standard errors of the means of rows, columns being functions."""
     means = np.stack([values[:, g].mean(axis=1) for g in _bundles(values.shape[1])])
-    return means.std(axis=0, ddof=1) / np.sqrt(len(means)) if len(means) > 1 else np.full(len(values), np.inf)
+    if len(means) < 2:
+        return np.full(len(values), np.inf)
+    # Few bundles may agree by chance; squares of so many independent normal values would not.
+    least = np.sqrt(2 / values.shape[1]) * values.mean(axis=1)
+    return np.maximum(means.std(axis=0, ddof=1) / np.sqrt(len(means)), least)

@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 from scipy.linalg import eigh_tridiagonal
 
-from mercer.kernels.slopes import LogSlope
 from mercer.operators import KernelOperator
+from mercer.posterior.observations import slope_operators
 from mercer.posterior.system import System
 from mercer.solvers.pcg import Step
 
@@ -140,22 +140,6 @@ class Weights:
     intercept: np.ndarray
     form: np.ndarray
     lost: float
-
-
-def slope_operators(seen: Any, K: KernelOperator) -> list[Any]:
-    """∂K/∂log θ for every parameter of `seen.names`, by K's engine, in their order."""
-    if not seen.names:
-        return []
-    if not isinstance(K.X, np.ndarray) or K.X.dtype.kind != "f":
-        raise ValueError(
-            f"{seen.kernel!r} on these points has no derivatives in its parameters: the gradient needs a "
-            "kernel of vectors, and X as an array (X.toarray() if it is sparse)"
-        )
-    out = []
-    for name, size in seen.names:
-        indices = range(size) if name.endswith("lengths") else [None]
-        out += [K.engine.operator(LogSlope(K.kernel, name, index), K.X) for index in indices]
-    return out
 
 
 @dataclass(frozen=True, eq=False)

@@ -26,6 +26,7 @@ _MOST_COLUMNS = 256
 # Where vectors are rounded, a round of conjugate gradients goes no further than this; there may be so many.
 _ROUNDED_TOL = 1e-4
 _ROUNDS = 5
+_SINGLE = 2.0**-22
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +55,7 @@ class System:
     seen : Observations
         With A = B = K(X, X).
     tol : float
-        Residual of a column relative to its right-hand side.
+        Residual of a column relative to its right-hand side; of float32 points on a GPU at least 2⁻²²√n.
     max_iter : int
     rng : Generator
         For the preconditioner.
@@ -72,12 +73,17 @@ class System:
         weighted = not bool((seen.w == 1).all())
         self.root = np.sqrt(seen.w)[:, None]
         self.scale = self.root[:, 0] if weighted else None
-        self.tol, self.max_iter, self.rng, self.offset = tol, max_iter, rng, seen.offset
-        self.apply = shifted(self.K, self.mu, self.scale)
-        rough = (self.K.at(np.float32) or self.K).rounded() if self.K.remote else self.K
-        self.rough = self.exact = rough.resident()
-        if rough.dtype != self.K.dtype:
-            self.exact = self.K.resident()
+        self.max_iter, self.rng, self.offset = max_iter, rng, seen.offset
+        # Sums of n products of numbers rounded to float32 are not known better than this.
+        single = self.K.remote and self.K.dtype == np.float32
+        self.tol = max(tol, _SINGLE * np.sqrt(self.n)) if single else tol
+        self.rough = self.exact = self.K.resident()
+        if self.K.remote:
+            self.rough = (self.K.at(np.float32) or self.K).rounded().resident()
+
+    def apply(self, V: np.ndarray) -> np.ndarray:
+        """A V."""
+        return shifted(self.K, self.mu, self.scale)(V)
 
     @cached_property
     def below(self) -> ShiftedInverse:

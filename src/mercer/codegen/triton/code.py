@@ -13,6 +13,8 @@ RESIDENT_DEPTH = {"float32": 320, "float64": 64}
 CLOSE = {"float32": 1e-2, "float64": 2e-6}
 # Columns that share a bound on their norms, by which it is asked whether any pair of a block is close.
 TOGETHER = 256
+# Columns whose sum is taken in float32 as it comes, where sums are added up with what rounding loses.
+SUMMED = 1024
 # Up to this many coordinates, differences are written out one by one.
 UNROLLED = 16
 # In float64, what Triton has no accurate version of everywhere goes through torch instead.
@@ -60,7 +62,8 @@ class Code:
 
     mode       'product', 'symmetric' (each pair once) or 'matrix' (K itself)
     columns    columns of V; wide: multiplied on the matrix units, `columns` then being a power of two
-    halves     wide, with values and columns in two half-precision pieces each; lift: values times a number
+    halves     wide, values in two half-precision pieces, columns in several; lift: values times a number
+    compensated  wide, with sums that keep what rounding loses
     bounded    exponentials (positions) whose argument can't be positive
     share      of eight exponentials, how many by polynomial
     fold       columns of a block that share a sum
@@ -76,6 +79,7 @@ class Code:
     columns: int = 1
     wide: bool = False
     halves: bool = False
+    compensated: bool = False
     lift: bool = False
     bounded: frozenset[int] = frozenset()
     small: bool = False

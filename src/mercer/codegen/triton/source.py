@@ -12,7 +12,7 @@ import linecache
 from functools import lru_cache
 from typing import Any
 
-from mercer.codegen.triton.code import CLOSE, RESIDENT_DEPTH, TOGETHER, UNROLLED, Code, LeafCode
+from mercer.codegen.triton.code import CLOSE, RESIDENT_DEPTH, SUMMED, TOGETHER, UNROLLED, Code, LeafCode
 from mercer.codegen.triton.programme import statements
 
 _serial = itertools.count()
@@ -91,7 +91,6 @@ class _Writer:
 def source(code: Code) -> str:
     """The text of the kernel."""
     w = _Writer()
-    t = f"tl.{code.dtype}"
     w("zero = tl.program_id(0).to(tl.int64) * 0")  # makes offsets 64 bits wide
     w("i0 = tl.program_id(0) * BM + zero", "ii = tl.arange(0, BM)", "jj = tl.arange(0, BN)")
     _prologue(w, code)
@@ -103,16 +102,7 @@ def source(code: Code) -> str:
             "tl.store(O + i0 * ldo + j0 + ii[:, None] * ldo + jj[None, :], value, mask=keep)",
         )
     elif code.wide:
-        w(f"acc = tl.zeros((BM, {code.columns}), dtype={t})", f"tt = tl.arange(0, {code.columns})")
-        w("lo = tl.program_id(1) * per", "hi = tl.minimum(lo + per, m)", "for j0 in range(lo, hi, BN):")
-        w.indent += 1
-        _tile(w, code)
-        _multiplied(w, code)
-        w.indent -= 1
-        w(
-            f"at = (tl.program_id(1) * {code.columns} + tt + zero)[None, :] * ldo + (i0 + ii)[:, None]",
-            "tl.store(O + at, acc, mask=(i0 + ii < n)[:, None])",
-        )
+        _wide(w, code)
     elif code.mode == "product":
         _sums(w, code)
         w("lo = tl.program_id(1) * per", "hi = tl.minimum(lo + per, m)", _over_columns(code))
@@ -131,6 +121,35 @@ def source(code: Code) -> str:
         _symmetric(w, code)
     head = ", ".join(arguments(code)) + ", BM: tl.constexpr, BN: tl.constexpr"
     return "\n".join(["@triton.jit", f"def kernel({head}):", *w.lines]) + "\n"
+
+
+def _wide(w: _Writer, code: Code) -> None:
+    """All columns of V at once.
+
+    Where V is more precise than sums in float32, these are taken of so many columns, and added up with what
+    rounding loses: they are large beside what is added to them, and in linear systems they cancel.
+    """
+    compensated = code.compensated
+    zeros = f"tl.zeros((BM, {code.columns}), dtype=tl.{code.dtype})"
+    w(f"tt = tl.arange(0, {code.columns})", "lo = tl.program_id(1) * per", "hi = tl.minimum(lo + per, m)")
+    if compensated:
+        w(f"total = {zeros}", f"lost = {zeros}", f"for j1 in range(lo, hi, {SUMMED}):")
+        w.indent += 1
+    w(f"acc = {zeros}")
+    w(f"for j0 in range({f'j1, j1 + {SUMMED}' if compensated else 'lo, hi'}, BN):")
+    w.indent += 1
+    _tile(w, code)
+    _multiplied(w, code)
+    w.indent -= 1
+    if compensated:
+        w("sum_ = total + acc", "back = sum_ - total")
+        w("lost += (total - (sum_ - back)) + (acc - back)", "total = sum_")
+        w.indent -= 1
+        w("acc = total + lost")
+    w(
+        f"at = (tl.program_id(1) * {code.columns} + tt + zero)[None, :] * ldo + (i0 + ii)[:, None]",
+        "tl.store(O + at, acc, mask=(i0 + ii < n)[:, None])",
+    )
 
 
 def _multiplied(w: _Writer, code: Code) -> None:

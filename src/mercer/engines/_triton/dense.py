@@ -240,14 +240,14 @@ class DeviceFactor:
         for j, k, inverse in self._blocks[first:]:
             if j > start:
                 X[j:k] -= self.L[j:k, start:j] @ X[start:j]
-            X[j:k] = inverse @ X[j:k]
+            X[j:k] = _divided(X[j:k].T, self.L[j:k, j:k].tril(), inverse).T
         return X
 
     def _upper(self, X: Any) -> Any:
         for j, k, inverse in reversed(self._blocks):
             if k < self.n:
                 X[j:k] -= self.L[k:, j:k].T @ X[k:]
-            X[j:k] = inverse.T @ X[j:k]
+            X[j:k] = _divided(X[j:k].T, self.L[j:k, j:k].tril().T, inverse.T).T
         return X
 
 

@@ -23,6 +23,8 @@ from mercer.engines._triton.store import Points
 TOP = 15
 # Values may be this much smaller than the bound, in the mean square: 2⁻³⁹ is then 2⁻²¹ of them.
 _ROOM = 2.0**-18
+# What a piece of a column is brought up by, next to the one before.
+_UP = 2.0**11
 # What statistics may exceed their bounds by, being rounded.
 _SLACK = 1 + 1e-4
 Interval = tuple[float, float]
@@ -146,21 +148,30 @@ def _of_two(operation: str, a: Interval, b: Interval) -> Interval:
     return min(ends), max(ends)
 
 
-def pieces(W: Any, m: int) -> tuple[Any, Any]:
-    """Columns (rows of W) as halves side by side, (m, 2·t): all h, then all l; what undoes the scaling.
+def pieces(W: Any, m: int, count: int) -> tuple[Any, Any]:
+    """Columns (rows of W) as halves side by side, (m, count·t), largest first; what undoes the scaling.
 
-    t is brought to a power of two, at least eight, by columns of zeros, and rows to m.
+    Two pieces hold 22 bits of the largest number of a column, four 44. t is brought to a power of two by
+    columns of zeros, so that there are 16 columns at least, and rows to m.
     """
     import torch
 
     t = len(W)
-    width = max(8, 1 << (t - 1).bit_length())
+    width = max(16 // count, 1 << (t - 1).bit_length())
     size = W.abs().amax(1).double()
     power = torch.exp2(TOP - 1 - torch.floor(torch.log2(size)))
     power = torch.where((size > 0) & torch.isfinite(size), power, 1.0)
-    out = torch.zeros((m, 2 * width), dtype=torch.float16, device=W.device)
-    scaled = W.double() * power[:, None]
-    high = scaled.half()
-    out[: W.shape[1], :t] = high.T
-    out[: W.shape[1], width : width + t] = (scaled - high.double()).half().T
+    out = torch.zeros((m, count * width), dtype=torch.float16, device=W.device)
+    left = W.double() * power[:, None]
+    for k in range(count):
+        # Later pieces would be below the steps of half precision: they are brought up, and their sums down.
+        piece = (left * _UP**k).half()
+        out[: W.shape[1], k * width : k * width + t] = piece.T
+        left = left - piece.double() / _UP**k
     return out, 1 / power
+
+
+def joined(sums: Any, t: int, count: int) -> Any:
+    """(t, n) in float64 from the sums of pieces, (count·width, n)."""
+    parts = sums.view(count, -1, sums.shape[1])[:, :t].double()
+    return sum(parts[k] / _UP**k for k in range(count))

@@ -8,7 +8,7 @@ from typing import Any
 
 from mercer.codegen.triton import source
 from mercer.codegen.triton.code import Code
-from mercer.engines._triton.halves import TOP, pieces
+from mercer.engines._triton.halves import TOP, joined, pieces
 from mercer.engines._triton.pack import PAD, DevicePacked, padded
 
 # (rows, columns, warps, stages) of a block; the first that fits is used. Measured on an H200.
@@ -174,8 +174,8 @@ def matrix(packed: DevicePacked, out: Any) -> Any:
 def multiply(packed: DevicePacked, V: Any, same: bool, halved: Callable[[], DevicePacked | None]) -> Any:
     """K V in float64 for V of shape (m, t); `same`: both sides are the same points, so K is symmetric.
 
-    With float32 points and a float64 V, V is split into two float32 columns. `halved` gives the operands of
-    products in half-precision pieces, if there are any.
+    With float32 points and a float64 V, V is split into two float32 columns, or into twice as many
+    half-precision ones. `halved` gives the operands of products in such pieces, if there are any.
     """
     import torch
 
@@ -186,29 +186,30 @@ def multiply(packed: DevicePacked, V: Any, same: bool, halved: Callable[[], Devi
     W = V.T
     if used.column_weights is not None:
         W = W.double() * used.column_weights
-    if split:
+    if in_halves is not None:
+        out = _halves(in_halves, W, 4 if split else 2)
+    elif split:
         high = W.float()
-        W = torch.cat([high, (W - high.double()).float()])
-    W = W.float() if single else W.double()
-    out = _columns(packed, W, same) if in_halves is None else _halves(in_halves, W)
-    if split:
+        out = _columns(packed, torch.cat([high, (W - high.double()).float()]), same)
         out = out[:t] + out[t:]
+    else:
+        out = _columns(packed, W.float() if single else W.double(), same)
     if used.row_weights is not None:
         out = out * used.row_weights
     return out.T
 
 
-def _halves(packed: DevicePacked, W: Any) -> Any:
-    """(t, n) in float64: values and columns in half-precision pieces."""
+def _halves(packed: DevicePacked, W: Any, count: int) -> Any:
+    """(t, n) in float64: values in two half-precision pieces, columns in so many."""
     import torch
 
+    exact = replace(packed, code=replace(packed.code, compensated=count > 2))
     parts = []
-    for group in W.split(_WIDEST // 2):
-        columns, back = pieces(group, padded(packed.m))
-        sums = _launch(packed, columns, columns.shape[1], torch.float32)
-        high, low = sums.view(2, -1, packed.n)[:, : len(group)]
+    for group in W.split(_WIDEST // count):
+        columns, back = pieces(group, padded(packed.m), count)
+        sums = _launch(exact, columns, columns.shape[1], torch.float32)
         gain = packed.operands["C"][-1].double() if packed.code.lift else 2.0**TOP
-        parts.append((high + low) * (back / gain)[:, None])
+        parts.append(joined(sums, len(group), count) * (back / gain)[:, None])
     return torch.cat(parts)
 
 
