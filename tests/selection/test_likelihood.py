@@ -1,18 +1,21 @@
 """Maximum likelihood: against scikit-learn's optimum, priors, bounds, what is fixed, restarts."""
 
-import math
+import warnings
 
 import numpy as np
 import pytest
-from scipy.stats import gamma, lognorm
+from scipy.optimize import minimize
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 
-from mercer import KernelRidge
-from mercer.kernels import Gaussian
-from mercer.representations import Nystrom
-from mercer.selection import Gamma, LogNormal, maximum_likelihood
+from mercer import KernelRidge, progress
+from mercer.features import RandomFourierFeatures
+from mercer.kernels import Gaussian, Linear, Matern, Periodic, Polynomial
+from mercer.representations import Features, Nystrom
+from mercer.selection import Gamma, LogNormal, ascent, likelihood, maximum_likelihood
+from posterior_examples import dense_posterior
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((80, 2))
@@ -70,25 +73,6 @@ def test_priors_pull():
     assert tight.parameters["noise"] == pytest.approx(0.5, rel=0.05)
 
 
-@pytest.mark.parametrize(
-    "prior, density",
-    [
-        (LogNormal(2.0, 0.7), lognorm(0.7, scale=2.0)),
-        (Gamma(3.0, 2.0), gamma(3.0, scale=0.5)),
-    ],
-)
-def test_densities_are_scipys(prior, density):
-    for value in (0.3, 1.0, 4.0):
-        at = math.log(value)
-        found, slope = prior.log_density(at)
-        assert found == pytest.approx(density.logpdf(value) + at)  # of log θ: times θ
-        h = 1e-6
-        differences = (prior.log_density(at + h)[0] - prior.log_density(at - h)[0]) / (2 * h)
-        assert slope == pytest.approx(differences, abs=1e-7)
-    draws = np.exp([prior.draw(np.random.default_rng(i)) for i in range(2000)])
-    assert np.median(draws) == pytest.approx(density.median(), rel=0.1)
-
-
 def test_restarts_find_what_the_first_start_misses():
     x = np.linspace(0, 10, 60)[:, None]
     y = np.sin(6 * x[:, 0]) + 0.05 * RNG.standard_normal(60)
@@ -138,11 +122,243 @@ def test_rows_of_weight_zero_do_not_move_the_noise():
     assert a.machine.lam == pytest.approx(b.machine.lam, rel=1e-3)
 
 
-def test_machines_with_centres_keep_them():
-    found = maximum_likelihood(START.set_params(representation="full"), X, Y, max_iter=2)
-    few = KernelRidge(Gaussian(1.0), lam=1e-3, representation=Nystrom(10))
-    assert maximum_likelihood(few, X, Y).machine.representation == Nystrom(10)
-    assert found.machine.representation == "full"
+# -- the scale ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("most", [1e4, 0.5])
+def test_at_a_scale_of_1_the_factor_is_scikit_learns_constant(most):
+    theirs = ConstantKernel(0.4, (1e-2, most)) * RBF([1.0, 1.0], (1e-3, 1e4)) + WhiteKernel(0.1, (1e-6, 10))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # theirs warns of the bound
+        other = GaussianProcessRegressor(theirs, alpha=0.0).fit(X, Y)
+    start = clone(START).set_params(kernel=0.4 * Gaussian(1.0).scaled([1.0, 1.0]))
+    found = maximum_likelihood(start, X, Y, scale=1.0, bounds={"factor": (1e-2, most)})
+    assert found.scale == 1.0 and found.redundant == ()
+    assert found.log_likelihood == pytest.approx(other.log_marginal_likelihood_value_, rel=1e-5)
+    np.testing.assert_allclose(found.parameters["factor"], other.kernel_.k1.k1.constant_value, rtol=0.05)
+    np.testing.assert_allclose(found.parameters["noise"], other.kernel_.k2.noise_level, rtol=0.02)
+    assert found.at_bounds == (("factor",) if most < 1 else ())
+    fitted = found.machine.fit(X, Y)
+    assert fitted.log_marginal_likelihood(scale=1.0) == pytest.approx(found.log_likelihood, rel=1e-9)
+
+
+def test_a_factor_of_the_whole_kernel_says_the_same_as_the_scale():
+    plain = maximum_likelihood(START, X, Y)
+    start = clone(START).set_params(kernel=7.0 * Gaussian(1.0).scaled([1.0, 1.0]))
+    found = maximum_likelihood(start, X, Y)
+    assert found.redundant == ("factor",) and "s says the same: factor" in repr(found)
+    assert found.parameters["factor"] == pytest.approx(7.0)
+    assert found.log_likelihood == pytest.approx(plain.log_likelihood, rel=1e-6)
+    np.testing.assert_allclose(7.0 * found.scale, plain.scale, rtol=0.01)
+    for how in ({"priors": {"factor": Gamma(2.0, 1.0)}}, {"bounds": {"factor": (0.1, 1.0)}}):
+        with pytest.raises(ValueError, match=r"'factor' multiplies the whole kernel.*scale=1.0"):
+            maximum_likelihood(start, X, Y, **how)
+    # A factor of a part is a parameter like others.
+    parts = clone(START).set_params(kernel=2.0 * Gaussian(1.0) + Linear())
+    assert maximum_likelihood(parts, X, Y, max_iter=2).redundant == ()
+
+
+def test_scales_of_several_outputs_are_given_or_found():
+    both = np.column_stack([Y, 3 * Y])
+    found = maximum_likelihood(START, X, both)
+    np.testing.assert_allclose(found.scale[1], 9 * found.scale[0])
+    given = maximum_likelihood(START, X, both, scale=[1.0, 9.0])
+    np.testing.assert_allclose(given.scale, [1.0, 9.0])
+
+
+def test_constant_targets_have_a_likelihood_at_a_given_scale():
+    found = maximum_likelihood(KernelRidge(Gaussian(1.0), lam=0.1), X, np.ones(80), scale=1.0, max_iter=2)
+    assert np.isfinite(found.log_likelihood)
+
+
+# -- centres and features ----------------------------------------------------------------------------
+
+
+def projected(theta, Z, offset):
+    """The log likelihood with centres, from n×n matrices."""
+    kernel = Gaussian(np.exp(theta[0]))
+    A = kernel(X, Z)
+    Q = A @ np.linalg.solve(kernel(Z), A.T)
+    D = np.full(len(X), np.exp(theta[1]))
+    *_, form, log_det = dense_posterior(Q, D, Y[:, None], A[:1] @ A.T, np.eye(1), offset)
+    nu = len(X) - offset
+    return float(-0.5 * np.sum(form / (form / nu) + nu * np.log(2 * np.pi * form / nu) + log_det))
+
+
+@pytest.mark.parametrize("offset", [False, True])
+def test_centres_have_their_own_likelihood(offset):
+    few = KernelRidge(Gaussian(0.7), lam=1e-3, representation=Nystrom(8), offset=offset, random_state=3)
+    Z = few.problem(X, Y)[0].A.Z
+    found = maximum_likelihood(few, X, Y)
+    np.testing.assert_array_equal(found.machine.representation.centres, Z)
+    theta = np.log([found.parameters["sigma"], found.parameters["noise"]])
+    assert found.log_likelihood == pytest.approx(projected(theta, Z, offset), rel=1e-8)
+    assert found.log_likelihood_before == pytest.approx(projected(np.log([0.7, 0.08]), Z, offset), rel=1e-8)
+    best = minimize(lambda at: -projected(at, Z, offset), np.log([0.7, 0.08]), method="Nelder-Mead")
+    assert found.log_likelihood == pytest.approx(-best.fun, abs=1e-3)
+    # The machine that comes back has that likelihood, though it would draw other centres.
+    fitted = found.machine.set_params(random_state=4).fit(X, Y)
+    assert fitted.log_marginal_likelihood() == pytest.approx(found.log_likelihood, rel=1e-9)
+
+
+def test_machines_that_may_choose_are_taken_exactly():
+    auto, full = (clone(START).set_params(representation=name) for name in ("auto", "full"))
+    a, b = (maximum_likelihood(machine, X, Y, max_iter=3) for machine in (auto, full))
+    assert a.log_likelihood == b.log_likelihood
+    assert a.machine.representation == "auto" and b.machine.representation == "full"
+
+
+@pytest.mark.parametrize("map", [None, RandomFourierFeatures(n_features=20, random_state=0)])
+def test_of_features_the_noise_moves(map):
+    kernel = Polynomial(2) if map is None else Gaussian(1.0)
+    machine = KernelRidge(kernel, lam=1e-4, representation=Features(map), offset=False)
+    found = maximum_likelihood(machine, X, Y)
+    assert list(found.parameters) == ["noise"] and found.machine.kernel == kernel
+    fitted = found.machine.fit(X, Y)
+    assert fitted.log_marginal_likelihood() == pytest.approx(found.log_likelihood, rel=1e-9)
+    Phi = np.asarray(machine.problem(X, Y)[0].A.dense())
+    noises = found.parameters["noise"] * np.exp(np.linspace(-0.5, 0.5, 11))
+    values = []
+    for noise in noises:
+        *_, form, log_det = dense_posterior(
+            Phi @ Phi.T, np.full(80, noise), Y[:, None], Phi[:1] @ Phi.T, np.eye(1), False
+        )
+        values.append(-0.5 * (80 + 80 * np.log(2 * np.pi * form[0] / 80) + log_det))
+    assert np.argmax(values) == 5 and values[5] == pytest.approx(found.log_likelihood, rel=1e-8)
+    with pytest.raises(ValueError, match="only noise"):
+        maximum_likelihood(machine, X, Y, fixed=["sigma"])
+
+
+def test_where_only_the_noise_moves_kernels_need_no_slopes():
+    sparse = pytest.importorskip("scipy.sparse").csr_matrix(np.maximum(X, 0))
+    machine = KernelRidge(Gaussian(1.0), lam=1e-2)
+    found = maximum_likelihood(machine, sparse, Y, fixed=["sigma"])
+    dense = maximum_likelihood(machine, sparse.toarray(), Y, fixed=["sigma"])
+    assert found.parameters["noise"] == pytest.approx(dense.parameters["noise"], rel=1e-6)
+    with pytest.raises(ValueError, match="no derivatives in its parameters"):
+        maximum_likelihood(machine, sparse, Y)
+
+
+# -- names -------------------------------------------------------------------------------------------
+
+
+def test_the_end_of_a_name_is_enough():
+    kernel = Gaussian(1.0).scaled([1.0, 1.0]) + 0.5 * (Matern(1.5, 2.0) * Periodic(period=3.0, sigma=1.0))
+    machine = KernelRidge(kernel, lam=1e-2)
+    found = maximum_likelihood(
+        machine,
+        X,
+        Y,
+        fixed=["period", "lengths[1]"],
+        bounds={"factor": (0.2, 0.3)},
+        priors={"left__sigma": LogNormal(2.0, 0.1)},
+        max_iter=5,
+    )
+    ends = {name.split("__")[-1]: value for name, value in found.parameters.items()}
+    assert "period" not in found.parameters and ends["period"] == pytest.approx(3.0)
+    assert ends["lengths[1]"] == pytest.approx(1.0) and 0.2 <= ends["factor"] <= 0.3
+    with pytest.raises(ValueError, match=r"fixed: 'sigma' may be right__\S+ or right__\S+: say more"):
+        maximum_likelihood(machine, X, Y, fixed=["sigma"])
+
+
+# -- memory and time ---------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def untried(monkeypatch):
+    def problem(*_):
+        raise AssertionError("something was computed")
+
+    monkeypatch.setattr(KernelRidge, "problem", problem)
+
+
+def test_what_memory_does_not_hold_is_refused_before_it_is_tried(monkeypatch, untried):
+    monkeypatch.setattr("mercer.posterior.base.available_memory", lambda: 200_000)
+    with pytest.raises(MemoryError, match=r"80 examples.* 320 kB, and 200 kB are free: take fewer rows, or"):
+        maximum_likelihood(START, X, Y)
+    with pytest.raises(MemoryError, match=r"30 centres.* 360 kB.*take fewer"):
+        maximum_likelihood(clone(START).set_params(representation=Nystrom(30)), X, Y)
+    with pytest.raises(AssertionError, match="computed"):  # rows of weight 0 take no memory
+        maximum_likelihood(START, X, Y, sample_weight=np.arange(80) < 60)
+
+
+def test_an_evaluation_that_takes_too_long_is_announced_or_refused(monkeypatch):
+    monkeypatch.setattr(likelihood, "_OPERATIONS_A_SECOND", 80**3 / 30.0)  # it would take half a minute
+    with pytest.warns(UserWarning, match=r"80 examples takes about 30 s, and minutes=0.1: one is made"):
+        assert maximum_likelihood(START, X, Y, minutes=0.1).evaluations >= 1
+    assert maximum_likelihood(START, X, Y, minutes=1.0, max_iter=1).status == "max_iter"
+    monkeypatch.setattr(likelihood, "_OPERATIONS_A_SECOND", 80**3 / 300.0)
+    with pytest.raises(ValueError, match=r"about 300 s, and minutes=0.1 is all the time.*take fewer rows"):
+        maximum_likelihood(START, X, Y, minutes=0.1)
+
+
+def test_examples_that_live_elsewhere_are_refused():
+    from mercer.rows import ArrayRows
+
+    with pytest.raises(ValueError, match="in memory: take some"):
+        maximum_likelihood(START, ArrayRows(X, Y), None)
+
+
+# -- what is seen of it ------------------------------------------------------------------------------
+
+
+def interrupted_at(monkeypatch, number):
+    """Control-C in the middle of an evaluation."""
+    plain, calls = ascent.LogPosterior.__call__, []
+
+    def counted(self, part):
+        calls.append(part)
+        if len(calls) == number:
+            raise KeyboardInterrupt
+        return plain(self, part)
+
+    monkeypatch.setattr(ascent.LogPosterior, "__call__", counted)
+
+
+@pytest.mark.parametrize("number, starts", [(4, 1), (18, 2)])
+def test_an_interruption_loses_nothing(monkeypatch, number, starts):
+    interrupted_at(monkeypatch, number)
+    with pytest.warns(RuntimeWarning, match=f"interrupted after {number - 1} evaluations"):
+        found = maximum_likelihood(START, X, Y, restarts=3, random_state=0)
+    assert found.evaluations == number - 1 and len(found.starts) == starts
+    assert found.log_likelihood == pytest.approx(max(found.starts))
+    assert found.status == "interrupted" or starts > 1
+    fitted = found.machine.fit(X, Y)
+    assert fitted.log_marginal_likelihood() == pytest.approx(found.log_likelihood, rel=1e-9)
+
+
+def test_an_interruption_before_anything_is_known_goes_through(monkeypatch):
+    interrupted_at(monkeypatch, 1)
+    with pytest.raises(KeyboardInterrupt):
+        maximum_likelihood(START, X, Y)
+
+
+def test_progress_has_a_line_an_evaluation():
+    lines = []
+    with progress(lines.append, every=0):
+        found = maximum_likelihood(START, X, Y, restarts=1, random_state=0)
+    lines = [line for line in lines if line.startswith("maximum likelihood")]
+    assert len(lines) == found.evaluations
+    first = clone(START).fit(X, Y).posterior()
+    value, slopes = first.log_marginal_likelihood(eval_gradient=True)
+    assert lines[0] == (
+        f"maximum likelihood: iteration 1, log likelihood {value:.6g}, largest slope {abs(slopes).max():.1e}"
+    )
+
+
+def test_starts_are_log_likelihoods_with_their_priors():
+    found = maximum_likelihood(START, X, Y, restarts=2, random_state=0)
+    assert max(found.starts) == found.log_likelihood and len(found.starts) == 3
+    prior = LogNormal(0.1, 0.5)
+    pulled = maximum_likelihood(START, X, Y, priors={"noise": prior})
+    density = prior.log_density(np.log(pulled.parameters["noise"]))[0]
+    assert pulled.starts == pytest.approx((pulled.log_likelihood + density,))
+
+
+def test_what_is_fixed_is_at_no_bound():
+    machine = KernelRidge(Gaussian(2.0), lam=1e-11)
+    x = np.linspace(0, 30, 20)[:, None]  # so far apart that λ = 1e-11 is no matter
+    assert maximum_likelihood(machine, x, np.sin(x[:, 0]), fixed=["noise"], max_iter=3).at_bounds == ()
 
 
 def test_bad_questions():
@@ -168,6 +384,9 @@ def test_bad_questions():
             maximum_likelihood(START, X, Y, **how)
     with pytest.raises(ValueError, match="constant"):
         maximum_likelihood(START.set_params(offset=True), X, np.ones(80))
-    for prior, words in ((lambda: LogNormal(0.0), "median"), (lambda: Gamma(1.0, -1.0), "rate")):
-        with pytest.raises(ValueError, match=words):
-            prior()
+    with pytest.raises(ValueError, match="scale must be"):
+        maximum_likelihood(START, X, Y, scale=-1.0)
+    with pytest.raises(TypeError, match="such as KernelRidge"):
+        maximum_likelihood(GaussianProcessRegressor(), X, Y)
+    with pytest.raises(ValueError, match="explains nothing"):
+        maximum_likelihood(KernelRidge(0.0 * Gaussian(1.0), lam=0.1), X, Y)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import warnings
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from mercer._threads import interruptible, stopping_point
+from mercer._memory import available_memory
+from mercer._threads import interruptible, one_blas_thread, stopping_point
 from mercer._warnings import frames_inside
 from mercer.operators import Factor, KernelOperator
 from mercer.operators.resident import column_dots
@@ -23,6 +25,7 @@ PAIR_BYTES = 10
 _PANEL = 1024
 # Up to so many examples an inverse is made by LAPACK, which some builds of OpenBLAS don't survive beyond.
 _INVERTED_TO = 8000
+_ONE_THREAD = 2048
 _INSTEAD = "posterior(method='pathwise') works without them, representation='nystrom' with few centres"
 
 
@@ -133,13 +136,13 @@ class ExactPosterior(Posterior):
 
     def _slopes(self):
         seen, n = self.seen, len(self.seen.y)
-        if seen.precise.remote or n > _INVERTED_TO:
+        if seen.precise.remote or n > _INVERTED_TO or 40 * n * n > available_memory():
             return self._slopes_by_panels()
-        require_memory(40 * n * n, f"the slopes of the likelihood in all pairs of {n:,} examples", _INSTEAD)
         K = np.asfortranarray(seen.precise.dense(), dtype=np.float64)
-        P, _ = interruptible(
-            lambda: likelihood.restricted_inverse(K, (seen.noise + self.jitter) / seen.w, seen.offset)
-        )
+        shift = (seen.noise + self.jitter) / seen.w
+        # LAPACK's threads and those of NumPy's BLAS would wait for each other longer than they work.
+        with one_blas_thread() if n <= _ONE_THREAD else nullcontext():
+            P, _ = interruptible(lambda: likelihood.restricted_inverse(K, shift, seen.offset))
         M = likelihood.likelihood_slopes(P, self._solved.coef, self.scale)
         in_noise = float(M.diagonal() @ (seen.noise / seen.w))
         return kernel_slopes(seen, M), in_noise
