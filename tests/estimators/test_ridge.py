@@ -231,7 +231,7 @@ def test_random_state():
 def test_leave_one_out_is_for_the_fitted():
     X, y = RNG.standard_normal((20, 2)), RNG.standard_normal(20)
     machine = KernelRidge(Gaussian(1.0), lam=1e-2, offset=False)
-    with pytest.raises(AttributeError, match="a saved or unfitted machine lacks"):
+    with pytest.raises(AttributeError, match="needs the training data"):
         machine.loo_residuals()
     first = machine.fit(X, y).loo_residuals()
     assert machine.loo_residuals() is first  # computed once

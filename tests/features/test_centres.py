@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
+from mercer import KernelRidge
 from mercer.engines import Tiled
 from mercer.features import centres
 from mercer.features.centres import (
@@ -17,6 +18,7 @@ from mercer.features.centres import (
     randomly_pivoted_cholesky,
 )
 from mercer.kernels import FunctionKernel, Gaussian, Linear
+from mercer.representations import Nystrom
 
 ALL = [
     Mixed(),
@@ -134,9 +136,12 @@ def test_mixed_looks_at_a_sample_where_values_are_dear():
     assert Mixed().looked_at(10**7, 10**4, remote=True) == 2**30 // 10**4
 
 
-def test_mixed_share_is_a_share():
+@pytest.mark.parametrize("share", [2, -0.1, float("nan"), "a", None])
+def test_mixed_share_is_a_share(share):
     with pytest.raises(ValueError, match="share must be between 0 and 1"):
-        choose(Mixed(share=2), points(), 5)
+        choose(Mixed(share), points(), 5)
+    with pytest.raises(ValueError, match="share must be between 0 and 1"):
+        KernelRidge(representation=Nystrom(5, Mixed(share)), lam=0.1).fit(np.eye(9), np.ones(9))
 
 
 def test_uniform_is_uniform():

@@ -5,9 +5,9 @@ import pytest
 
 from mercer import KernelRidge
 from mercer.engines import Tiled
-from mercer.kernels import Gaussian, Laplacian, Linear, Matern, Polynomial
+from mercer.kernels import Constant, Gaussian, Laplacian, Linear, Matern, Polynomial
 from mercer.losses import Squared
-from mercer.operators import Matrix
+from mercer.operators import Matrix, NotPositiveDefinite
 from mercer.representations import Nystrom
 from mercer.solvers import CG, Cholesky, ConvergenceWarning, Problem, least_squares
 from mercer.testing import check_solver
@@ -118,8 +118,12 @@ def test_float32_factor_with_float64_refinement(monkeypatch, w, offset):
     assert np.abs(f - expected).max() < 1e-9 * np.abs(expected).max()
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_mixed_precision_gives_up_where_it_must(monkeypatch):
-    """At λ = 1e-11 a float32 factor is worthless; the answer must not suffer."""
+    """At λ = 1e-11 a float32 factor is worthless; the answer must not suffer.
+
+    The gradient ends at about the tolerance; on which side, rounding decides.
+    """
     monkeypatch.setattr(least_squares, "MIXED_FROM", 10)
     K = gaussian(X, X, 3.0)
     c, _ = exact(K, Y, 1e-11)
@@ -243,3 +247,103 @@ def test_a_matrix_will_do_for_a_kernel():
 @pytest.mark.parametrize("solver", [Cholesky(), CG(), CG(rank=0), CG(rank=4)], ids=repr)
 def test_laws(solver):
     check_solver(solver)
+
+
+# -- targets that are all the same, or of any size -----------------------------------------------------------
+
+WAYS = {
+    "cholesky": Cholesky(),
+    "cg": CG(),
+    "cg, products": CG(store=False),
+    "cg, no columns": CG(store=False, rank=0),
+}
+ways = pytest.mark.parametrize("way", WAYS)
+SOME = np.random.default_rng(5)
+
+
+@pytest.mark.parametrize("w", [None, W], ids=["plain", "weighted"])
+@pytest.mark.parametrize("value", [0.1, 0.7, -3e-7, 1e8 + 0.1])
+@ways
+def test_one_value_is_learnt_exactly(way, value, w):
+    """Even where the mean of n such numbers is rounded to another number."""
+    w = None if w is None else w[:60]
+    for lam in ("auto", 1e-3):
+        machine = KernelRidge(lam=lam, solver=WAYS[way]).fit(X[:60], np.full(60, value), sample_weight=w)
+        assert machine.solution_.converged and machine.solution_.certificate.relative_gradient == 0
+        assert (machine.predict(X + 1) == value).all() and not machine.dual_coef_.any()
+
+
+@pytest.mark.parametrize("n", [200, 3500])
+def test_one_value_of_many_examples(n):
+    points = np.random.default_rng(0).standard_normal((n, 2))
+    for lam in ("auto", 1e-3):
+        machine = KernelRidge(lam=lam).fit(points, np.full(n, 0.1))
+        assert machine.solution_.converged and (machine.predict(points[:9]) == 0.1).all()
+
+
+@pytest.mark.parametrize("lam", [1e-3, 1e-9])
+@pytest.mark.parametrize("value", [0.1, 1e8 + 0.1])
+@ways
+def test_values_that_differ_by_rounding_are_one(way, value, lam):
+    ulp = np.spacing(value)
+    y = value + ulp * SOME.integers(-1, 2, len(X)) * (SOME.random(len(X)) < 0.1)
+    machine = KernelRidge(lam=lam, solver=WAYS[way]).fit(X, y)
+    assert machine.solution_.converged
+    assert np.abs(machine.predict(X + 1) - value).max() <= 2 * ulp
+
+
+@ways
+def test_a_small_signal_on_a_large_mean_is_learnt(way):
+    """One column of three is constant; of the others one is the third of a millionth of its mean apart."""
+    signal = np.sin(X[:, 0])
+    y = np.column_stack([np.full(len(X), 0.1), 1e8 + 1e-3 * signal, signal])
+    machine = KernelRidge(Gaussian(1.0), lam=1e-3, solver=WAYS[way]).fit(X, y)
+    f = machine.predict(X)
+    c, b = exact(gaussian(X, X), y[:, 1:] - [1e8, 0], 1e-3, offset=True)
+    expected = gaussian(X, X) @ c + b
+    assert machine.solution_.converged and (f[:, 0] == 0.1).all()
+    assert np.abs(f[:, 1] - 1e8 - expected[:, 0]).max() < 4 * np.spacing(1e8)
+    assert np.abs(f[:, 2] - expected[:, 1]).max() < 1e-6
+
+
+@pytest.mark.parametrize("size", [1e39, 1e-40, 1e60])
+@ways
+def test_targets_of_any_size(monkeypatch, way, size):
+    """Factors in float32, and a mean of 1 beside targets that float32 does not hold."""
+    monkeypatch.setattr(least_squares, "MIXED_FROM", 10)
+    K = gaussian(X, X)
+    for offset in (False, True):
+        c, b = exact(K, Y, 1e-3, offset=offset)
+        machine = KernelRidge(Gaussian(1.0), lam=1e-3, offset=offset, solver=WAYS[way]).fit(X, size * Y)
+        assert machine.solution_.converged
+        assert np.abs(machine.predict(X) / size - K @ c - b).max() < 1e-6 * np.abs(K @ c + b).max()
+
+
+@ways
+def test_kernels_that_float32_does_not_hold(monkeypatch, way):
+    monkeypatch.setattr(least_squares, "MIXED_FROM", 10)
+    c, _ = exact(gaussian(X, X), Y, 1e-3)
+    machine = KernelRidge(1e-40 * Gaussian(1.0), lam=1e-43, offset=False, solver=WAYS[way]).fit(X, Y)
+    assert machine.solution_.converged
+    assert np.abs(machine.predict(X) - gaussian(X, X) @ c).max() < 1e-6 * np.abs(Y).max()
+
+
+def test_points_far_away_are_named_as_the_reason():
+    """Of K, with entries of 2e14, nothing is left that a jitter could mend."""
+    points = np.random.default_rng(0).uniform(-2, 2, (60, 2)) + 1e7
+    with pytest.raises(NotPositiveDefinite, match="subtract the means of the features"):
+        KernelRidge(Linear() + Gaussian(1.0), lam=1e-4).fit(points, points[:, 0] - 1e7)
+
+
+@pytest.mark.parametrize("solver", ["cg", "cholesky"])
+@pytest.mark.parametrize(
+    ("kernel", "scale"), [(Gaussian(1.0), 0.0), (Gaussian(1.0), 1e-9), (Constant(), 1.0)], ids=repr
+)
+def test_centres_that_have_nothing_to_add_to_the_offset(kernel, scale, solver):
+    """All of the residual is rounding, and no reason for a warning."""
+    rng = np.random.default_rng(0)
+    y, points = rng.standard_normal(2000), 1 + scale * rng.standard_normal((2000, 1))
+    machine = KernelRidge(kernel, lam=1e-3, representation=Nystrom(40), solver=solver).fit(points, y)
+    assert machine.solution_.converged
+    assert np.abs(machine.predict(points) - y.mean()).max() < 1e-7
+    assert machine.solution_.certificate.objective == pytest.approx(y.var(), rel=1e-12)

@@ -10,6 +10,7 @@ from mercer import _notice as notice
 from mercer.kernels import Gaussian, Laplacian, Linear
 from mercer.losses import FunctionLoss, Huber
 from mercer.solvers import CG, Checkpoint, CheckpointError, Dual, GradientDescent, Newton
+from mercer.solvers.journal import Journal
 
 rng = np.random.default_rng(0)
 N = 400
@@ -119,6 +120,34 @@ def test_several_starts_are_all_taken_up(tmp_path):
     )
 
 
+def _held(path):
+    with np.load(path) as file:
+        return dict(file)
+
+
+def _change(path, **arrays):
+    """Write other arrays into a checkpoint."""
+    held = {**_held(path), **arrays}
+    with open(path, "wb") as file:
+        np.savez(file, **held)
+
+
+def _require_harmless(machine, points, y, path):
+    """The checkpoint is refused, and stays; or the minimum is found."""
+    before = path.read_bytes()
+    try:
+        resumed = clone(machine).fit(points, y, checkpoint=path)
+    except CheckpointError:
+        assert path.read_bytes() == before
+        return
+    whole = clone(machine).fit(points, y)
+    assert resumed.solution_.converged and not path.exists()
+    best, found = whole.solution_.certificate, resumed.solution_.certificate
+    assert best.objective - _gap(best) <= found.objective <= best.objective + _gap(found)
+    scores = whole.scores(points)
+    assert np.abs(resumed.scores(points) - scores).max() < 2e-3 * np.abs(scores).max()
+
+
 OTHERS = {
     "targets": lambda m: (m, X, T + 1e-6),
     "points": lambda m: (m, np.where(np.arange(N)[:, None] == 7, X + 0.1, X), T),
@@ -154,12 +183,8 @@ def test_what_no_solver_wrote_is_refused(name, nonsense, tmp_path):
     machine, points, y = FITS[name]
     path = tmp_path / "a"
     _interrupted(clone(machine), points, y, path, 1)
-    with np.load(path) as file:
-        held = dict(file)
-    first = next(key for key in ("z", "u", "coef") if key in held)
-    held[first] = NONSENSE[nonsense](held[first])
-    with open(path, "wb") as file:
-        np.savez(file, **held)
+    first = next(key for key in ("z", "u", "coef") if key in _held(path))
+    _change(path, **{first: NONSENSE[nonsense](_held(path)[first])})
     with pytest.raises(CheckpointError, match="delete it to begin anew"):
         clone(machine).fit(points, y, checkpoint=path)
 
@@ -170,20 +195,151 @@ def test_numbers_that_lie_do_no_harm(name, tmp_path):
     machine, points, y = FITS[name]
     path = tmp_path / "a"
     _interrupted(clone(machine), points, y, path, 1)
-    with np.load(path) as file:
-        held = dict(file)
-    for key in ("z", "p", "u", "coef", "offset"):
-        if key in held:
-            held[key] = 3 * np.random.default_rng(1).standard_normal(held[key].shape)
-    with open(path, "wb") as file:
-        np.savez(file, **held)
-    try:
-        resumed = clone(machine).fit(points, y, checkpoint=path)
-    except CheckpointError:
-        return
-    best = clone(machine).fit(points, y).solution_.certificate
-    found = resumed.solution_.certificate
-    assert best.objective - _gap(best) <= found.objective <= best.objective + _gap(found)
+    draw = np.random.default_rng(1)
+    lies = ("z", "p", "u", "coef", "offset")
+    _change(path, **{k: 3 * draw.standard_normal(a.shape) for k, a in _held(path).items() if k in lies})
+    _require_harmless(machine, points, y, path)
+
+
+LIES = {
+    "zero": lambda a: 0 * a,
+    "opposite": lambda a: -a,
+    "large": lambda a: 3000 * a,
+    "huge": lambda a: np.full_like(a, 1e90),
+    "beyond squares": lambda a: np.full_like(a, 1e200),
+    "beyond sums": lambda a: 1e307 * np.sign(a),
+    "one column": lambda a: a * (np.arange(a.shape[-1]) == 0),
+}
+
+
+@pytest.mark.parametrize("lie", LIES)
+@pytest.mark.parametrize("field", ["z", "p"])
+@pytest.mark.parametrize("name", ["cg", "cg, stored", "cg, outputs"])
+def test_where_conjugate_gradients_cannot_have_been(name, field, lie, tmp_path):
+    """A point with a larger objective than 0, or a direction that leads nowhere: no reason to give up."""
+    machine, points, y = FITS[name]
+    _interrupted(clone(machine), points, y, tmp_path / "a", 20)
+    held = _held(tmp_path / "a")
+    if field not in held:
+        pytest.skip("refined in rounds, which begin in the steepest direction")
+    _change(tmp_path / "a", **{field: LIES[lie](held[field])})
+    _require_harmless(machine, points, y, tmp_path / "a")
+
+
+def test_a_direction_that_can_only_be_told_by_where_it_leads(tmp_path):
+    """Along it the residual has the product it should; but it is almost at right angles to the way down."""
+    machine, points, y = FITS["cg"]
+    machine = clone(machine).set_params(offset=False)
+    _interrupted(clone(machine), points, y, tmp_path / "a", 20)
+    held = _held(tmp_path / "a")
+    M = Laplacian(0.5)(points) + 1e-6 * N * np.eye(N)
+    # Coefficients are in units of a power of two.
+    moved = M @ held["z"][:, 0]
+    r = y / 2.0 ** np.round(np.log2((moved @ y) / (moved @ moved))) - moved
+    away = np.random.default_rng(0).standard_normal(N)
+    away -= r * (r @ away) / (r @ r)
+    _change(tmp_path / "a", p=held["p"] + 1e8 * away[:, None])
+    _require_harmless(machine, points, y, tmp_path / "a")
+
+
+@pytest.mark.parametrize("size", [3000, 1e90, 1e200])
+def test_where_the_dual_solver_cannot_have_been(size, tmp_path):
+    """With squared errors coefficients have no bounds that would make sense of anything."""
+    machine = KernelRidge(G, lam=1e-3, solver=Dual(working_set=20, tol=1e-6))
+    _interrupted(clone(machine), X, T, tmp_path / "a", 2)
+    _change(tmp_path / "a", coef=size * np.ones((N, 1)))
+    _require_harmless(machine, X, T, tmp_path / "a")
+
+
+FIELDS = {
+    "passes": [np.arange(3), np.inf, np.nan, "abc", -1, 1.5, 2**62, True, np.zeros(0)],
+    "seen": [np.full(51, "a"), np.full(51, np.nan), np.zeros(3), 1.0],
+    "about": [3.0, np.array(["a", "b"]), ""],
+    "seed": [-1, 1.5, "x", np.arange(2)],
+    "version": ["x", np.arange(2), 3, np.nan],
+}
+
+
+@pytest.mark.parametrize("field", FIELDS)
+def test_fields_are_what_they_should_be(field, tmp_path):
+    machine, points, y = FITS["cg"]
+    path = tmp_path / "a"
+    _interrupted(clone(machine), points, y, path, 5)
+    held = _held(path)
+    for value in FIELDS[field]:
+        _change(path, **{**held, field: value})
+        before = path.read_bytes()
+        with pytest.raises(CheckpointError, match="delete it to begin anew"):
+            clone(machine).fit(points, y, checkpoint=path)
+        assert path.read_bytes() == before
+
+
+def _meanwhile(machine, points, y, path, work):
+    """Do this after the first few iterations of a fit; the fitted machine."""
+    count = 0
+
+    def told(_):
+        nonlocal count
+        count += 1
+        if count == 20:
+            with notice.telling(None):
+                work()
+
+    with notice.telling(told):
+        return clone(machine).fit(points, y, checkpoint=Checkpoint(path, minutes=0))
+
+
+def test_a_file_that_became_that_of_another_fit_is_left_to_it(tmp_path):
+    """Both minima are found; who lost the file is told, and does not remove it."""
+    machine, points, y = FITS["cg"]
+    path, left = tmp_path / "a", []
+
+    def other():
+        path.unlink()
+        _interrupted(clone(machine).set_params(lam=2e-6), points, y, path, 5)
+        left.append(path.read_bytes())
+
+    with pytest.warns(RuntimeWarning, match="could not be renewed .it is that of another fit by now") as seen:
+        found = _meanwhile(machine, points, y, path, other)
+    assert len(seen) == 1 and path.read_bytes() == left[0]
+    whole = clone(machine).fit(points, y)
+    assert found.solution_.converged and np.allclose(found.predict(points), whole.predict(points))
+    second = clone(machine).set_params(lam=2e-6).fit(points, y, checkpoint=path)
+    assert second.solution_.converged and not path.exists()
+
+
+def test_of_two_fits_begun_together_the_second_is_refused(tmp_path):
+    """Both find no file of another fit; then one of them says which fit it is first."""
+    path = tmp_path / "a"
+    first, second = Journal.opened(path), Journal.opened(path)
+    for journal in (first, second):
+        assert journal.resume(f"fit {journal is first}", np.arange(3.0), np.float64) == {}
+    first.begin()
+    before = path.read_bytes()
+    with pytest.raises(CheckpointError, match="checkpoint of another fit"):
+        second.begin()
+    second.drop()
+    assert path.read_bytes() == before
+    with first:
+        first.note({"passes": 1})
+    assert not path.exists()
+
+
+def test_the_same_fit_twice_has_one_file(tmp_path):
+    machine, points, y = FITS["cg"]
+    path = tmp_path / "a"
+    found = _meanwhile(machine, points, y, path, lambda: clone(machine).fit(points, y, checkpoint=path))
+    assert found.solution_.converged and not path.exists()
+
+
+def test_a_link_stays_a_link(tmp_path):
+    machine, points, y = FITS["cg"]
+    path, there = tmp_path / "link", tmp_path / "there"
+    path.symlink_to(there)
+    _interrupted(clone(machine), points, y, path, 5)
+    assert path.is_symlink() and there.exists()
+    assert clone(machine).fit(points, y, checkpoint=path).solution_.converged
+    assert path.is_symlink() and not there.exists()
 
 
 def test_solvers_that_make_one_step_have_no_checkpoint(tmp_path):

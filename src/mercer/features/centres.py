@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer._params import Params
+from mercer._params import Params, is_number
 from mercer._units import equal_rows
 from mercer.operators import KernelOperator
 
@@ -95,15 +95,13 @@ class Mixed(Centres):
         self.share = share
 
     def choose(self, K, m, rng):
-        if not 0 <= self.share <= 1:
-            raise ValueError(f"Mixed: share must be between 0 and 1, got {self.share!r}")
-        n = K.shape[0]
+        n, far = K.shape[0], self._far(m)
         # Equal objects (graphs, strings) have distance 0, which does as well.
         different = np.unique(equal_rows(K.X), return_index=True)[1] if K.kernel.vectors else np.arange(n)
         if len(different) <= m:
             rest = np.setdiff1d(np.arange(n), different)
             return np.sort(np.append(different, rng.choice(rest, m - len(different), replace=False)))
-        chosen = rng.choice(different, m - self._far(m), replace=False)
+        chosen = rng.choice(different, m - far, replace=False)
         looked = self.looked_at(n, m, K.dear, K.remote)
         if looked < len(different):
             others = np.setdiff1d(different, chosen)
@@ -114,6 +112,8 @@ class Mixed(Centres):
 
     def _far(self, m: int) -> int:
         """How many of m centres are drawn by distance: the first can't be."""
+        if not is_number(self.share) or not 0 <= self.share <= 1:
+            raise ValueError(f"Mixed: share must be between 0 and 1, got {self.share!r}")
         return min(int(self.share * m), m - 1)
 
     def looked_at(self, n: int, m: int, dear: bool = False, remote: bool = False) -> int:

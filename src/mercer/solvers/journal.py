@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import io
 import math
@@ -102,7 +103,8 @@ class Journal:
             checkpoint.validate()
         self.checkpoint: Checkpoint | None = checkpoint
         self.path = None if checkpoint is None else Path(os.fspath(checkpoint.path))
-        self._about: dict[str, Any] = {"about": "", "seen": []}
+        self._about: dict[str, Any] = {"about": "", "seen": np.zeros(0)}
+        self._agreement = 0.0
         self._state: dict[str, Any] = {}
         self._written = -np.inf
         self._since = 0
@@ -130,10 +132,7 @@ class Journal:
         try:
             with open_plain(self.path) as file:
                 state = _arrays(file)
-            if state["version"].item() != _VERSION:
-                raise ValueError("it is of another version")
-            if not 0 <= state["seed"].item() < 2**62 or state["about"].shape or state["seen"].ndim != 1:
-                raise ValueError("it does not say which fit it is of")
+            _require_sound(state)
         except Exception as error:  # there is no end to what a damaged file brings about
             raise CheckpointError(
                 f"{self.path} is no checkpoint that can be read ({error}): delete it to begin anew, or name "
@@ -147,14 +146,37 @@ class Journal:
         The numbers need to agree as well as those of `dtype` do.
         """
         self._about = {"about": about, "seen": seen}
+        self._agreement = agreement(dtype)
         found, self._found = self._found, {}
-        begun = found and str(found["about"])  # not so if the fit ended in its first look at the data
-        if begun and not (begun == about and _agree(found["seen"], seen, agreement(dtype))):
-            raise CheckpointError(
-                f"{self.path} is the checkpoint of another fit (other data, or another machine): delete it "
-                "to begin anew, or name another file"
-            )
-        return found if "passes" in found else {}
+        if found and not self._is_ours(found):
+            raise self._of_another()
+        if "passes" not in found:
+            return {}
+        if not _is_count(found["passes"]) or not str(found["about"]):
+            raise self.damaged(ValueError("it does not say how far the fit was"))
+        return found
+
+    def _is_ours(self, state: dict[str, Any]) -> bool:
+        """Is this of the same fit, or of one that has not got beyond its first look at the data?"""
+        about = str(state["about"])
+        same = about == self._about["about"]
+        return not about or (same and _agree(state["seen"], self._about["seen"], self._agreement))
+
+    def _taken(self) -> bool:
+        """Has the file become that of another fit, or something else, since this one began?"""
+        assert self.path is not None
+        if not self.path.exists():
+            return False
+        try:
+            return not self._is_ours(self._read())
+        except CheckpointError:
+            return True
+
+    def _of_another(self) -> CheckpointError:
+        return CheckpointError(
+            f"{self.path} is the checkpoint of another fit (other data, or another machine): delete it "
+            "to begin anew, or name another file"
+        )
 
     def damaged(self, error: Exception) -> CheckpointError:
         """What to raise if what was noted is not what a fit would have noted."""
@@ -177,9 +199,9 @@ class Journal:
 
     def drop(self) -> None:
         """The fit failed in its first look: nothing of it is worth a file."""
-        if not self._found and self.path is not None:
+        if not self._found and self.path is not None and not self._taken():
             with contextlib.suppress(OSError):
-                self.path.unlink(missing_ok=True)
+                self._remove()
 
     def begin(self) -> None:
         """Write which fit it is, before the work."""
@@ -188,6 +210,8 @@ class Journal:
     def _first(self) -> None:
         if self.path is None:
             return
+        if self._taken():
+            raise self._of_another()
         try:
             self._write()
         except OSError as error:
@@ -210,6 +234,8 @@ class Journal:
         if self.path is None or not self._state:
             return
         try:
+            if self._taken():  # work would be lost if either fit ended here
+                raise FileExistsError(errno.EEXIST, "it is that of another fit by now")
             self._write()
         except OSError as error:
             if not self._warned:
@@ -224,7 +250,8 @@ class Journal:
             self._done()
             return
         self.keep()
-        if self.path is not None and not isinstance(error, CheckpointError) and self.path.exists():
+        ours = self.path is not None and self.path.exists() and not self._taken()
+        if ours and not isinstance(error, CheckpointError):
             error.add_note(
                 f"How far the fit was is in {self.path}: the same fit with checkpoint= goes on there."
             )
@@ -241,12 +268,31 @@ class Journal:
         warnings.warn(message, RuntimeWarning, stacklevel=frames_inside())
 
     def _done(self) -> None:
-        if self.path is None:
+        if self.path is None or self._taken():
             return
         try:
-            self.path.unlink(missing_ok=True)
+            self._remove()
         except OSError as error:
             self._warn("removed", error, "the fit is finished")
+
+    def _remove(self) -> None:
+        """The file goes; a link to it stays, as it does when the file is written."""
+        assert self.path is not None
+        Path(os.path.realpath(self.path)).unlink(missing_ok=True)
+
+
+def _require_sound(state: dict[str, np.ndarray]) -> None:
+    """ValueError unless what every checkpoint says of itself is there, of its type, and in its range."""
+    if not _is_count(state["version"]) or state["version"] != _VERSION:
+        raise ValueError("it is of another version")
+    about, seen = state["about"], state["seen"]
+    known = about.dtype.kind == "U" and not about.shape and seen.dtype.kind in "fi" and seen.ndim == 1
+    if not known or not _is_count(state["seed"]) or not np.isfinite(seen).all():
+        raise ValueError("it does not say which fit it is of")
+
+
+def _is_count(value: np.ndarray) -> bool:
+    return value.dtype.kind == "i" and not value.shape and 0 <= int(value) < 2**62
 
 
 def _agree(found: np.ndarray, seen: np.ndarray, rtol: float) -> bool:

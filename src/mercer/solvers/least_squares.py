@@ -11,9 +11,10 @@ import numpy as np
 from mercer.operators import Factor, Matrix, NotPositiveDefinite, Operator, blas_single_threaded
 from mercer.solvers.certify import certify
 from mercer.solvers.notes import Notes
-from mercer.solvers.pcg import Apply, Start, pcg
-from mercer.solvers.preconditioners import ROUNDED_TOL, LowRank, Subset
+from mercer.solvers.pcg import DIVERGED, Apply, Start, pcg
+from mercer.solvers.preconditioners import LowRank, Subset
 from mercer.solvers.problem import Problem, Solution, relative_to
+from mercer.solvers.spans import EPS
 
 # From here on a float32 factor plus float64 conjugate gradients beats a float64 factor.
 MIXED_FROM = 3000
@@ -25,6 +26,10 @@ _CENTRED_TO = 3000
 _ROWS_AT_ONCE = 512
 # How far a noted direction may be from what it was, next to the residual: rounding is far below.
 _TURNED = 0.1
+# Targets that differ by no more than this part of their mean are all the same, but for rounding.
+_ROUNDED_TARGETS = 8 * EPS
+# Diagonals of kernel matrices that float32 holds, with all the products that are made of them.
+_LEAST_SINGLE, _MOST_SINGLE = 1e-30, 1e30
 _THEN = ", then cholesky"
 
 
@@ -124,9 +129,10 @@ def _solve_factored(system: ShiftedSystem) -> Solved:
 
 def _in_float32(K: Operator) -> Operator | None:
     """K in float32, if it has such a version and its values fit there."""
-    if not K.of_kernel or not K.diag().max(initial=0.0) < 1e30:
+    if not K.of_kernel:
         return None
-    return K.at(np.float32)
+    largest = float(K.diag().max(initial=0.0))
+    return K.at(np.float32) if _LEAST_SINGLE < largest < _MOST_SINGLE else None
 
 
 def _solve_mixed(system: ShiftedSystem) -> Solved | None:
@@ -164,16 +170,19 @@ def solve_cg(
     K, rhs = system.K, system.rhs
     apply = system.with_matrix(K)
     inverse = (lambda v: v) if low_rank is None else low_rank.inverse(system.mu, system.scale)
-    if tol >= ROUNDED_TOL and K.remote and K.dtype == np.float32:
-        # Vectors in float32, too. Beyond a million examples float64 kernel values would take minutes: there
-        # only the sums of residuals are in float64.
-        precise = K.at(np.float64) if K.shape[0] <= _DOUBLE_RESIDUAL else None
-        exact = system.with_matrix(precise or K)
-        return _refined(system, K.rounded(), exact, inverse, tol, max_iter, notes, 0.5, 1e-4, hopeless)
+    before: Solved | None = None
+    if K.remote and (K.dtype == np.float32 or _in_float32(K) is not None):
+        before = _solve_rounded(system, inverse, tol, max_iter, notes, hopeless)
+        if K.dtype == np.float32 or system.relative(before.residual) <= tol:
+            return before
+        max_iter = max(max_iter - before.iterations, 1)
     # A little below the tolerance: the true residual, and the one with the offset taken out, are larger.
     gives_up = None if hopeless is None else partial(hopeless, target=0.1 * tol)
     with blas_single_threaded(K):
-        start = _resumed(system, notes, apply, inverse)
+        if before is None:
+            start = _resumed(system, notes, apply, inverse)
+        else:
+            start = Start(before.z, before.residual, None)
         noted = partial(_noted, notes) if notes.kept else None
         result = pcg(
             apply,
@@ -186,8 +195,31 @@ def solve_cg(
             noted=noted,
         )
     stalled, history = result.iterations < max_iter, tuple(result.history)
-    residual = rhs - apply(result.x)
-    return Solved(result.x, residual, apply, result.iterations, history, result.condition, stalled=stalled)
+    residual, iterations = rhs - apply(result.x), result.iterations
+    if before is not None:
+        iterations, history = before.iterations + iterations, (*before.history, *history)
+    return Solved(result.x, residual, apply, iterations, history, result.condition, stalled=stalled)
+
+
+def _solve_rounded(
+    system: ShiftedSystem,
+    inverse: Apply,
+    tol: float,
+    max_iter: int,
+    notes: Notes,
+    hopeless: Callable[..., bool] | None,
+) -> Solved:
+    """On a GPU: points and vectors in float32, between residuals from float64 kernel values.
+
+    Beyond a million examples those would take minutes: there only the sums of residuals are in float64.
+    """
+    K = system.K
+    precise = K.at(np.float64) if K.shape[0] <= _DOUBLE_RESIDUAL else None
+    rough, exact = (K.at(np.float32) or K).rounded(), system.with_matrix(precise or K)
+    # Below the tolerance, since the residual with the offset taken out is larger.
+    goal = 0.3 * tol if precise is not None else tol
+    solved = _refined(system, rough, exact, inverse, goal, max_iter, notes, 0.5, 1e-4, hopeless)
+    return replace(solved, kept=precise)
 
 
 def solve_cg_or_factor(
@@ -221,16 +253,38 @@ def _resumed(system: ShiftedSystem, notes: Notes, apply: Apply, inverse: Apply) 
     z = notes.array("z", system.rhs.shape)
     if z is None:
         return None
-    r, p = system.rhs - apply(z), notes.array("p", system.rhs.shape)
-    if p is not None:
-        # Along its direction the residual has the same product as along the steepest one; with columns that
-        # have converged none at all.
-        steep, along = (r * inverse(r)).sum(axis=0), (r * p).sum(axis=0)
-        if not (np.abs(along - steep) <= _TURNED * steep)[p.any(axis=0)].all():
-            p = None
+    r = system.rhs - apply(z)
     if not np.isfinite(r).all():
         raise notes.damaged("its coefficients are too large")
-    return Start(z, r, p)
+    lost = _worse_than_nothing(system, z, r)
+    if lost.any():
+        z, r = np.where(lost, 0.0, z), np.where(lost, system.rhs, r)
+    p = notes.array("p", system.rhs.shape)
+    if p is None or lost.any():
+        return Start(z, r)
+    # Columns that had converged have no direction; if rounding makes them begin again, it is the steepest.
+    steepest = inverse(r)
+    p = np.where(p.any(axis=0), p, steepest)
+    return Start(z, r, p if _could_follow(apply, r, steepest, p) else None)
+
+
+def _could_follow(apply: Apply, r: np.ndarray, steepest: np.ndarray, p: np.ndarray) -> bool:
+    """Could conjugate gradients have these directions p?
+
+    They are the steepest ones less what these have in common with earlier directions. That makes them shorter
+    in the norm of M, and leaves their products with the residual, which is orthogonal to earlier directions.
+    """
+    M_steepest, M_p = np.hsplit(apply(np.hstack([steepest, p])), 2)
+    steep, along = (r * steepest).sum(axis=0), (r * p).sum(axis=0)
+    longest, length = (steepest * M_steepest).sum(axis=0), (p * M_p).sum(axis=0)
+    fine = (np.abs(along - steep) <= _TURNED * steep) & (length <= (1 + _TURNED) * longest)
+    return bool(fine.all())
+
+
+def _worse_than_nothing(system: ShiftedSystem, z: np.ndarray, r: np.ndarray) -> np.ndarray:
+    """Which columns no conjugate gradients have come to: they lower ½zᵀMz − zᵀb, which is −½zᵀ(b + r)."""
+    size = np.linalg.norm(system.rhs, axis=0)
+    return ~(((z * (system.rhs + r)).sum(axis=0) >= 0) & (np.linalg.norm(r, axis=0) <= DIVERGED * size))
 
 
 def solve_stored(
@@ -391,6 +445,41 @@ def centred(K: Operator) -> tuple[Matrix, np.ndarray]:
     return Matrix(values), means
 
 
+def _around_mean(problem: Problem) -> tuple[np.ndarray, np.ndarray | float]:
+    """y, with an offset less its mean, and that mean.
+
+    The mean is the offset's business: taken out, it does not drown the rest.
+    """
+    y = problem.y.astype(np.float64)
+    if not problem.offset:
+        return y, 0.0
+    # Measured from one of the values: of values that are all the same not even rounding is left.
+    seen = problem.w > 0
+    first = y[seen.argmax()]
+    mean = first + problem.w @ (y - first) / problem.n
+    y = y - mean
+    # What is no more than the rounding of y can't be learnt, and would look like a fit that gets nowhere.
+    y[:, np.abs(y[seen]).max(axis=0) <= _ROUNDED_TARGETS * np.abs(mean)] = 0.0
+    return y, mean
+
+
+def _units(V: np.ndarray) -> np.ndarray:
+    """For each column the power of two by which to divide so that its largest entry is about 1."""
+    return np.ldexp(1.0, np.frexp(np.abs(V).max(axis=0, initial=0.0))[1] - 1)
+
+
+def _explained(error: NotPositiveDefinite, K: Operator, mu: float) -> NotPositiveDefinite:
+    """The error with its reason, where that is the size of the values of K: rounding of these outweighs μ."""
+    largest = float(np.abs(K.diag()).max(initial=0.0))
+    rounded = float(np.finfo(K.dtype).eps) * largest
+    if not mu < rounded < np.inf:
+        return error
+    return NotPositiveDefinite(
+        f"{error}. Kernel values go up to {largest:.1e} here, where they are rounded by {rounded:.1e}, and "
+        f"λn is {mu:.1e}: if the points are far from the origin, subtract the means of the features"
+    )
+
+
 def ridge_solution(
     problem: Problem, solve: Callable[[ShiftedSystem], Solved], tol: float, name: str
 ) -> Solution:
@@ -400,10 +489,8 @@ def ridge_solution(
     """
     n, s = problem.n, np.sqrt(problem.w)
     mu = problem.lam * n
-    y = problem.y.astype(np.float64)
-    # With an offset a mean of y is the offset's business: taken out, it does not drown the rest.
-    mean = (s**2 @ y) / n if problem.offset else 0.0
-    y = (y - mean) * s[:, None]
+    y, mean = _around_mean(problem)
+    y = y * s[:, None]
     t = y.shape[1]
     rhs = np.hstack([y, s[:, None]]) if problem.offset else y
     K = problem.A
@@ -413,8 +500,13 @@ def ridge_solution(
         problem = replace(problem, A=K, B=K)
     if problem.offset and n <= _CENTRED_TO and not K.remote:
         K, _ = centred(K.at(np.float64) or K)
-    solved = solve(ShiftedSystem(K, mu, None if problem.weights is None else s, rhs))
-    z, residual = solved.z, solved.residual
+    # In units of powers of two, which round nothing, so that float32 holds any target.
+    unit = _units(rhs)
+    try:
+        solved = solve(ShiftedSystem(K, mu, None if problem.weights is None else s, rhs / unit))
+    except NotPositiveDefinite as error:
+        raise _explained(error, problem.A, mu) from None
+    z, residual = solved.z * unit, solved.residual * unit
     intercept = np.zeros(t)
     if problem.offset:
         # The last column is the solution z_1 for the right-hand side √w, so that z = z_y − b z_1 solves the

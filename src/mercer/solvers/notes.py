@@ -15,6 +15,9 @@ import numpy as np
 from mercer.solvers.journal import CheckpointError, Journal, digest, numbers_of, probes
 from mercer.solvers.problem import Problem
 
+# Beyond this what a solver makes of coefficients overflows: squares, times the values of a kernel.
+_TOO_LARGE = 1e100
+
 
 class Notes:
     """The journal of one solve in memory; a `with` statement around it removes the file in the end.
@@ -63,7 +66,9 @@ class Notes:
         fits = found.ndim == len(shape) and all(
             s in (None, f) for s, f in zip(shape, found.shape, strict=True)
         )
-        if not fits or found.dtype != np.float64 or not np.isfinite(found).all():
+        # Not so for NaN, either.
+        fits = fits and found.dtype == np.float64 and bool((np.abs(found) < _TOO_LARGE).all())
+        if not fits:
             raise self.damaged(f"{name} is not what a solver would have noted")
         return found
 

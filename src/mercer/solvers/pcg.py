@@ -19,6 +19,8 @@ Step = tuple[np.ndarray, np.ndarray, np.ndarray]
 # No progress: over so many iterations the squared error falls by less than this part of all it has fallen.
 _WINDOW = 60
 _NO_PROGRESS = 1e-8
+# Residuals so many times as large as that of x = 0 (or of the start, if that is larger) lead nowhere.
+DIVERGED = 1e3
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,6 +74,7 @@ def pcg(
     size = size_of(b)
     size[size == 0] = 1.0
     relative = size_of(r) / size
+    diverged = DIVERGED * max(float(relative.max(initial=0.0)), 1.0)
     best = _Best(like(x), like(r), relative.copy())
     active = np.flatnonzero(relative > tol)
     z = precondition(picked(r, active))
@@ -93,7 +96,7 @@ def pcg(
         relative[active] = size_of(picked(r, active)) / size[active]
         tell("conjugate gradients", iterations, "residual", float(relative.max()), tol)
         stuck = progress.stuck(float(relative.max()), fallen, best.improved(x, r, relative, active))
-        if stuck or not usable.any() or relative.max() > 1e3:
+        if stuck or not usable.any() or relative.max() > diverged:
             stalled = True
             break
         keep = usable & (relative[active] > tol)

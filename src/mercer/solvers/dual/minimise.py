@@ -57,6 +57,11 @@ class BoxQP:
             return float(max(left.max() - right.min(), 0.0))
         return float(max(left.max(), -right.min(), 0.0))
 
+    def objective(self, c: np.ndarray, values: np.ndarray) -> float:
+        """D(c), given Kc."""
+        quadratic = 0.5 * float(c @ (values + self.extra * c)) - float(self.centre @ c)
+        return quadratic + self.kink * float(np.abs(c).sum())
+
     def gradient(self, K: KernelColumns, c: np.ndarray) -> np.ndarray:
         """g at c, computed anew."""
         g = self.extra * c - self.centre

@@ -125,6 +125,7 @@ class Dual(Solver):
         known = notes.array("coef", problem.y.shape)
         problem = problem if known is None else replace(problem, start=known)
         parts = [Part.of(problem, j, self.tol) for j in range(problem.y.shape[1])]
+        parts = parts if known is None else _not_worse_than_zero(problem, primal, parts)
         begun = _begun(problem, parts, notes)
         largest = max(len(part.rows) for part in parts)
         K = problem.A.expecting(sum(len(part.rows) ** 2 for part in parts))
@@ -252,6 +253,22 @@ class Dual(Solver):
             Phi = Phi - Phi.mean(axis=0) if shift else Phi
             return Stored(Matrix(Phi @ Phi.T))
         return Stored(centred(few)[0] if shift else few)
+
+
+def _not_worse_than_zero(problem: Problem, primal: Primal | None, parts: list[Part]) -> list[Part]:
+    """The parts; one that begins where no minimisation from 0 can have been begins at 0."""
+    if problem.offset_price:  # 0 is not among their coefficients, and these have bounds
+        return parts
+    start = np.zeros(problem.y.shape)
+    for j, part in enumerate(parts):
+        start[part.rows, j] = part.start
+    coef = start if primal is None else primal.back(primal.Phi.adjoint(start))[0]
+    values = _values(problem, coef, parts)
+    worse = [not part.qp.objective(part.start, values[part.rows, j]) <= 0 for j, part in enumerate(parts)]
+    return [
+        replace(part, start=np.zeros_like(part.start)) if bad else part
+        for part, bad in zip(parts, worse, strict=True)
+    ]
 
 
 def _begun(problem: Problem, parts: list[Part], notes: Notes) -> list[State]:
