@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from scipy.linalg import solve_triangular
 
 from mercer._params import Params, is_number
 from mercer._units import equal_rows
@@ -345,7 +346,7 @@ def randomly_pivoted_cholesky(
         if len(kept) == 0:
             residual[fresh] = 0
             continue
-        new = np.linalg.solve(factor, G[:, kept].T.astype(np.float64)).T
+        new = solve_triangular(factor, G[:, kept].T.astype(np.float64), lower=True, overwrite_b=True).T
         F[:, done : done + len(kept)] = new
         residual = np.maximum(residual - np.einsum("ij,ij->i", new, new), 0)
         residual[fresh] = 0

@@ -14,7 +14,7 @@ import numpy as np
 from mercer._notice import tell_part
 from mercer._threads import one_blas_thread
 
-_PANEL = 512
+_PANEL = 384
 # From so many rows on a factorisation takes long enough to say how far it is.
 _LONG = 4096
 # What multiplying by the inverse of a block may lose, relatively, before that is mended.
