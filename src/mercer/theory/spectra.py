@@ -144,7 +144,10 @@ def _with_centres(kernel: Kernel, lams: np.ndarray, X: Any, m: int, random_state
     # Of so many directions left, with so much in all, d is largest where each has the same.
     count = max(n - len(values), 1)
     each = max(left, 0.0) / count
-    return EffectiveDimension(lams, low, low + count * each / (each + n * lams))
+    high = low + count * each / (each + n * lams)
+    # Eigenvalues are known up to rounding of the largest, and a change of one changes d by at most 1/λ of it.
+    rounding = 4 * len(values) * np.finfo(np.float64).eps * values.max(initial=0.0) / lams
+    return EffectiveDimension(lams, np.maximum(low - rounding, 0.0), high + rounding)
 
 
 @dataclass(frozen=True)
