@@ -16,7 +16,7 @@ from mercer.engines import Engine
 from mercer.kernels import Finite, Precomputed
 from mercer.kernels.base import Kernel
 from mercer.losses import Loss
-from mercer.posterior import MAKERS, PAIR_BYTES, Observations
+from mercer.posterior import PAIR_BYTES, Observations
 from mercer.representations import Features, Full, Lasso, Nystrom, Representation
 from mercer.rows import Rows
 from mercer.solvers.cost import LARGEST_FACTOR, SQUARES, Shape, bytes_in_words
@@ -447,4 +447,4 @@ def posterior_method(seen: Observations) -> str:
         return "dtc"
     free = seen.A.free_bytes() if seen.A.remote else available_memory()
     fits = PAIR_BYTES * len(seen.y) ** 2 <= free
-    return "exact" if fits or "pathwise" not in MAKERS else "pathwise"
+    return "exact" if fits else "pathwise"

@@ -11,7 +11,7 @@ from mercer.posterior.pathwise import PathwisePosterior
 from mercer.posterior.projected import IndependentPosterior, ProjectedPosterior
 
 # What makes a posterior, by the name of its method: called with (observations, scale, random_state).
-MAKERS: dict[str, Callable[[Observations, Any, Any], Posterior]] = {
+_MAKERS: dict[str, Callable[..., Posterior]] = {
     "exact": ExactPosterior,
     "dtc": ProjectedPosterior,
     "fitc": IndependentPosterior,
@@ -23,7 +23,7 @@ MAKERS: dict[str, Callable[[Observations, Any, Any], Posterior]] = {
 def make_posterior(
     seen: Observations, method: str, scale: Any = "likelihood", random_state: Any = None, **options: Any
 ) -> Posterior:
-    """The posterior by a method of `MAKERS`, for what was observed; `options` are those of its class.
+    """The posterior by the name of its method, for what was observed; `options` are those of its class.
 
     Examples
     --------
@@ -32,8 +32,8 @@ def make_posterior(
     >>> machine.posterior("exact").method                           # which calls this
     'exact'
     """
-    if method not in MAKERS:
-        known = ", ".join(map(repr, ("auto", *MAKERS)))
+    if method not in _MAKERS:
+        known = ", ".join(map(repr, ("auto", *_MAKERS)))
         raise ValueError(f"method must be one of {known}, got {method!r}")
     if method in ("dtc", "fitc") and seen.full:
         raise ValueError(
@@ -45,11 +45,10 @@ def make_posterior(
         )
     if options and method not in ("pathwise", "lanczos"):
         raise TypeError(f"method={method!r} takes no {', '.join(sorted(options))}")
-    return MAKERS[method](seen, scale, random_state, **options)
+    return _MAKERS[method](seen, scale, random_state, **options)
 
 
 __all__ = [
-    "MAKERS",
     "PAIR_BYTES",
     "ExactPosterior",
     "IndependentPosterior",
