@@ -118,7 +118,6 @@ def test_float32_factor_with_float64_refinement(monkeypatch, w, offset):
     assert np.abs(f - expected).max() < 1e-9 * np.abs(expected).max()
 
 
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_mixed_precision_gives_up_where_it_must(monkeypatch):
     """At λ = 1e-11 a float32 factor is worthless; the answer must not suffer.
 

@@ -21,7 +21,7 @@ from mercer.posterior import likelihood
 from mercer.posterior.observations import Observations
 from mercer.solvers.cost import bytes_in_words
 
-# Kernel values between new points and old ones that are held at a time: 64 MB.
+# Values at new points, of kernels or of functions, that are held at a time: 64 MB.
 _AT_ONCE = 1 << 23
 
 

@@ -24,7 +24,7 @@ PAIR_BYTES = 10
 # Columns of an inverse, and of a product of large matrices, that are computed together.
 _PANEL = 1024
 # Up to so many examples an inverse is made by LAPACK, which some builds of OpenBLAS don't survive beyond.
-_INVERTED_TO = 8000
+INVERTED_TO = 8000
 _ONE_THREAD = 2048
 _INSTEAD = "posterior(method='pathwise') works without them, representation='nystrom' with few centres"
 
@@ -136,7 +136,7 @@ class ExactPosterior(Posterior):
 
     def _slopes(self):
         seen, n = self.seen, len(self.seen.y)
-        if seen.precise.remote or n > _INVERTED_TO or 40 * n * n > available_memory():
+        if seen.precise.remote or n > INVERTED_TO or 40 * n * n > available_memory():
             return self._slopes_by_panels()
         K = np.asfortranarray(seen.precise.dense(), dtype=np.float64)
         shift = (seen.noise + self.jitter) / seen.w

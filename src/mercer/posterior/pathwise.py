@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from mercer._params import is_integer
-from mercer._xp import n_points, take
+from mercer._xp import n_points
 from mercer.features.base import generator
 from mercer.kernels.points import double
 from mercer.posterior import likelihood
-from mercer.posterior.base import Posterior, checked_count, require_memory
+from mercer.posterior.base import Posterior, blocks_of, checked_count, require_memory
 from mercer.posterior.observations import in_precision_of
 from mercer.posterior.prior import BUNDLE, FEATURES, PriorDraws
 from mercer.posterior.stochastic import (
@@ -33,8 +33,6 @@ TOLERANCE = 1e-5
 _LIMIT = 1000
 # Functions and probes have random numbers of their own, whichever are asked for first.
 _SOURCES = {"functions": 1, "probes": 2}
-# Values of functions at points that are held at a time: 64 MB.
-_AT_ONCE = 1 << 23
 # Terms of a sum whose rounding adds up.
 _SUMMED = 30.0
 
@@ -100,7 +98,7 @@ class Paths:
         """The same, at points as the kernel takes them."""
         posterior, t = self.posterior, len(self.posterior.scale)
         parts = []
-        for some in blocks(points, self.deviations.count):
+        for some in blocks_of(points, self.deviations.count):
             off = self.deviations(some).reshape(n_points(some), t, -1)
             parts.append(posterior.means_at(some)[:, :, None] + np.sqrt(posterior.scale)[:, None] * off)
         values = np.concatenate(parts)
@@ -235,7 +233,7 @@ class PathwisePosterior(Posterior):
     # -- answers ----------------------------------------------------------------------------------
 
     def _in_blocks(self, points, answer):
-        return np.concatenate([answer(some) for some in blocks(points, self.n_samples)])
+        return np.concatenate([answer(some) for some in blocks_of(points, self.n_samples)])
 
     def means_at(self, points: Any) -> np.ndarray:
         """(m, t) posterior means at points as the kernel takes them."""
@@ -335,14 +333,6 @@ class PathwisePosterior(Posterior):
         if not eval_gradient:
             return estimate
         return estimate, self.slopes.gradient(self.scale)
-
-
-def blocks(points: Any, width: int) -> Any:
-    """Points, as many at a time as functions of that number have room at."""
-    m = n_points(points)
-    step = max(1, _AT_ONCE // max(width, 1))
-    for i in range(0, max(m, 1), step):
-        yield points if step >= m else take(points, np.arange(i, min(i + step, m)))
 
 
 def _bundles(count: int) -> list[slice]:

@@ -24,7 +24,7 @@ _ARRAYS = 10
 # More columns than this gain nothing by sharing a product.
 _MOST_COLUMNS = 256
 # Where vectors are rounded, a round of conjugate gradients goes no further than this; there may be so many.
-_ROUNDED_TOL = 1e-4
+_ROUND_ENDS = 1e-4
 _ROUNDS = 5
 _SINGLE = 2.0**-22
 
@@ -129,7 +129,7 @@ class System:
     def _target(self, worst: float) -> float:
         """The residual that a round goes for, from one this large."""
         target = 0.5 * self.tol / worst
-        return max(target, _ROUNDED_TOL) if self.K.remote else target
+        return max(target, _ROUND_ENDS) if self.K.remote else target
 
     def _round(self, b: Any, tol: float, max_iter: int, steps: list[Step] | None = None) -> PCGResult:
         def apply(V: Any) -> Any:

@@ -21,16 +21,16 @@ from mercer.features.base import generator
 from mercer.operators import KernelOperator
 from mercer.posterior import PAIR_BYTES, Observations
 from mercer.posterior.base import require_memory
-from mercer.posterior.exact import differentiable_points
+from mercer.posterior.exact import INVERTED_TO, differentiable_points
 from mercer.posterior.likelihood import with_logs
 from mercer.representations import Full, Nystrom
 from mercer.selection.ascent import Ascent, LogPosterior
 from mercer.selection.parameters import Movable, profiled
 from mercer.selection.priors import Belief, Gamma, LogNormal
 
-# What an exact evaluation takes at least, in bytes for each pair of examples; of more than so many examples
-# less, since slopes are computed a few columns at a time there.
-_EXACT_BYTES, _BY_COLUMNS_FROM = 50, 8000
+# What an exact evaluation takes at least, in bytes for each pair of examples; of more than INVERTED_TO ones
+# less, since slopes are computed a few columns at a time then.
+_EXACT_BYTES = 50
 # Bytes for each pair of centres; operations of linear algebra at a cautious rate,
 # and seconds for a kernel value and its slopes.
 _CENTRE_BYTES = 400
@@ -242,7 +242,7 @@ def _observed(machine: Any, X: Any, y: Any, sample_weight: Any, minutes: float |
 def _require_room(n: int, m: int, full: bool) -> None:
     if full:
         what = f"the likelihood of {n:,} examples and its slopes, between all pairs of them,"
-        each = _EXACT_BYTES if n <= _BY_COLUMNS_FROM else PAIR_BYTES
+        each = _EXACT_BYTES if n <= INVERTED_TO else PAIR_BYTES
         require_memory(each * n * n, what, _instead(full))
     else:
         what = f"the likelihood with {m:,} centres or features and its slopes"
