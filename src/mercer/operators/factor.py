@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from mercer._notice import tell_part
-from mercer._threads import one_blas_thread
+from mercer._threads import one_blas_thread, stopping_point
 
 _PANEL = 384
 # From so many rows on a factorisation takes long enough to say how far it is.
@@ -91,7 +91,29 @@ class Factor:
                         f"{self.jitter / 10:.1e} on its diagonal; is the kernel positive semidefinite "
                         "(mercer.kernels.check)? A larger lam helps too"
                     ) from None
-                _mirror_upper(A)
+                mirror_upper(A)
+
+    def __deepcopy__(self, memo: dict) -> Factor:
+        return self  # nothing changes it, and it may fill the memory
+
+    def leading(self, rows: int) -> Factor:
+        """The factor of the first so many rows and columns: the same numbers, in the same place.
+
+        Examples
+        --------
+        >>> A = np.array([[2.0, 1.0], [1.0, 2.0]])
+        >>> Factor(A).leading(1).solve(np.array([3.0]))
+        array([1.5])
+        """
+        if not 0 <= rows <= self.n:
+            raise ValueError(f"a factor of {self.n:,} rows has no {rows:,} leading ones")
+        part = object.__new__(Factor)
+        part.L, part.n, part.jitter = self.L[:rows, :rows], rows, self.jitter
+        part.diagonal = self.diagonal[:rows]
+        part._blocks = [
+            (j, min(k, rows), inverse.leading(rows - j)) for j, k, inverse in self._blocks if j < rows
+        ]
+        return part
 
     def solve(self, B: np.ndarray) -> np.ndarray:
         """(L Lᵀ)⁻¹ B, in float64 outside and the factor's precision inside."""
@@ -201,6 +223,13 @@ class _Inverse:
         lost = float(np.finfo(np.float64).eps) * float(np.linalg.norm(L)) * float(np.linalg.norm(self.values))
         self.L = None if L.dtype != np.float64 or lost <= _ROUGH else L
 
+    def leading(self, rows: int) -> _Inverse:
+        """The inverse of the first so many rows and columns of L, which is a part of the inverse of all."""
+        part = object.__new__(_Inverse)
+        part.values = self.values[:rows, :rows]
+        part.L = None if self.L is None else self.L[:rows, :rows]
+        return part
+
     def times(self, B: np.ndarray) -> np.ndarray:
         """L⁻¹ B."""
         X = self.values @ B
@@ -226,6 +255,7 @@ def _factor_in_place(A: np.ndarray) -> list[tuple[int, int, _Inverse]]:
     buffer = np.empty(n * min(_PANEL, n), A.dtype)
     for j in range(0, n, _PANEL):
         k = min(j + _PANEL, n)
+        stopping_point()
         if n > _LONG:
             tell_part("factoring", j, n, "columns")
         panel = buffer[: (n - j) * (k - j)].reshape(n - j, k - j)
@@ -264,8 +294,8 @@ def inverse_lower(L: np.ndarray) -> np.ndarray:
     return out
 
 
-def _mirror_upper(A: np.ndarray) -> None:
-    """Rebuild the lower triangle from the upper one."""
+def mirror_upper(A: np.ndarray) -> None:
+    """Rebuild the lower triangle of a symmetric matrix from its upper one, in place."""
     n = len(A)
     for j in range(0, n, _PANEL):
         k = min(j + _PANEL, n)

@@ -10,6 +10,7 @@ from sklearn.base import clone
 
 from mercer.kernels.base import Kernel
 from mercer.kernels.transforms import LengthScales
+from mercer.operators.factor import mirror_upper
 
 # A parameter of a kernel, and how many values it has.
 Named = tuple[str, int]
@@ -82,14 +83,16 @@ def restricted_inverse(K: np.ndarray, shift: Any, offset: bool) -> tuple[np.ndar
            [-0.25,  0.25]]), True)
     """
     K.flat[:: len(K) + 1] += shift
-    factor, failed = lapack.dpotrf(K, lower=1, clean=0, overwrite_a=1)
+    # LAPACK takes columns for rows, which of a symmetric matrix are the same, and then copies nothing.
+    factor, failed = lapack.dpotrf(K.T, lower=1, clean=0, overwrite_a=1)
     if failed:
         raise np.linalg.LinAlgError(
             f"K + μI is not positive definite in double precision at μ = {np.min(shift):.2g}"
         )
     log_det = 2 * float(np.log(np.diag(factor)).sum())
-    P, _ = lapack.dpotri(factor, lower=1, overwrite_c=1)
-    P = np.tril(P) + np.tril(P, -1).T
+    lower, _ = lapack.dpotri(factor, lower=1, overwrite_c=1)
+    P = lower.T
+    mirror_upper(P)
     if not offset:
         return P, log_det
     sums = P.sum(axis=1)

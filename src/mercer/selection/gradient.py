@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from scipy.linalg.blas import dsyrk
 from scipy.optimize import minimize
 from sklearn.base import clone
 
@@ -17,6 +18,7 @@ from mercer.engines import Tiled
 from mercer.estimators.base import KernelMachine
 from mercer.kernels.base import Kernel
 from mercer.operators import KernelOperator, NotPositiveDefinite
+from mercer.operators.factor import mirror_upper
 from mercer.posterior.likelihood import (
     free_parameters,
     likelihood_slopes,
@@ -131,7 +133,9 @@ class LooSurface:
             p = np.diag(P).copy()
             E = A / p[:, None]
             R = P * np.sqrt((A**2).sum(axis=1) / p**3)[None, :]
-            inner, V = R @ R.T, E / p[:, None]
+            # Half of a symmetric product is enough, and R is not needed again.
+            inner, V = dsyrk(1.0, R.T, trans=1, lower=1).T, E / p[:, None]
+            mirror_upper(inner)
         else:
             E, V, SP = np.empty_like(A), np.empty_like(A), np.empty_like(P)
             for rows in self._blocks:
