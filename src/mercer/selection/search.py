@@ -95,5 +95,5 @@ def search(
 def _timed(job: Job[T]) -> list[T]:
     started = time.monotonic()
     made = job()
-    seconds = (time.monotonic() - started) / len(made)
+    seconds = (time.monotonic() - started) / max(len(made), 1)
     return [replace(trial, seconds=seconds) for trial in made]

@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-# Floating point operations a second that the forecast counts on; a slower machine takes longer.
-_SPEED = 3e10
+from mercer._threads import cpu_count
+
+# Floating point operations a second of a search on one core, as forecasts count on; and how much sooner two or
+# more are done, since not all of it can be shared.
+_SPEED, _SHARED = 3e10, 1.6
+# The same of a factorisation in single precision, and coordinates of pairs of points, for each core.
+_FACTOR_SPEED, _PAIRS = 8e10, 2.5e9
 # Rows to judge on that took no part.
 _ENOUGH = 500
 # With fewer rows than these a search finds nothing: it takes longer than it may instead.
 _FEWEST = 120
+_TREES = 200
+# Seconds for each tree, row, coordinate and level of a tree.
+_GROWING = 1.5e-8
+# More coordinates than these have no learned metric: its matrices would outgrow those of the rows.
+_MOST_COORDINATES = 400
 
 
 @dataclass(frozen=True)
@@ -24,43 +34,79 @@ class Effort:
     final_steps: int
     finalists: int  # families that are refined
     by_folds: bool  # are there too few rows beside those to judge on?
+    trees: int = 0  # of a forest that is tried as a term; 0: none is
+    metrics: bool = False  # is a metric learned?
+    most_rows: int = 0  # for a second look at λ
 
     @classmethod
     def within(cls, seconds: float, n: int, d: int, outputs: int) -> Effort:
         """What fits into so many seconds, for n rows, d coordinates and so many outputs."""
+        seconds *= _SHARED if cpu_count() > 1 else 1.0
         finalists, steps, last = 3, 25, 12
-        refine, final = min(n, 1000), min(n, 3000)
+        refine, final, metrics = min(n, 1000), min(n, 3000), d <= _MOST_COORDINATES
         while True:
             made = cls(min(n, 600, 2 * refine), refine, final, steps, last, finalists, n - final < _ENOUGH)
+            made = replace(made, trees=_trees(0.1 * seconds, made, d), metrics=metrics)
             if made.seconds(d, outputs) <= seconds or refine <= _FEWEST:
-                return made
+                return replace(made, most_rows=_rows_again(0.1 * seconds, n, d))
             if final > refine:
                 final = max(refine, int(final * 0.85))
             elif finalists > 2:
                 finalists -= 1
             elif steps > 12:
                 steps -= 4
+            elif metrics:
+                metrics = False
             else:
                 refine = final = int(refine * 0.85)
 
     def seconds(self, d: int, outputs: int) -> float:
-        """The forecast."""
-        screen = 24 * (10 * self.screen_rows**3 + 2 * d * self.screen_rows**2)
+        """The forecast, on one core."""
+        n, m = self.screen_rows, self.final_rows
+        work = 34 * (10 * n**3 + n * n * (2 * d + 40 * outputs))
         if self.by_folds:
             # Each family with length scales and one width, a sum and a mixture; three folds and all rows.
             steps = self.finalists * (self.refine_steps + self.final_steps // 2) + 2 * self.final_steps
-            folds = 3 * _gradient(self.final_rows * 2 // 3, d, outputs) + _gradient(
-                self.final_rows, d, outputs
-            )
-            return (screen + 1.2 * steps * folds) / _SPEED
-        refine = self.finalists * self.refine_steps * 1.2 * _gradient(self.refine_rows, d, outputs)
-        final = 3 * self.final_steps * 1.2 * _gradient(self.final_rows, d, outputs)
-        return (screen + refine + final) / _SPEED
+            for rows, times in ((2 * m // 3, 3), (m, 1)):
+                work += 1.2 * times * steps * _gradient(rows, d, outputs)
+                work += self.metrics * times * _rounds(rows, d, outputs)
+            return work / _SPEED + 4 * growing_seconds(m, d, self.trees)
+        work += 1.2 * self.finalists * self.refine_steps * _gradient(self.refine_rows, d, outputs)
+        # Two with length scales, two with one width, and a sum.
+        work += 1.2 * 3.5 * self.final_steps * _gradient(m, d, outputs)
+        work += self.metrics * (_rounds(self.refine_rows, d, outputs) + _rounds(m, d, outputs))
+        # What is averaged: values of six kernels, and two dozen factors.
+        work += 10 * m**3 + 12 * m * m * (4 * d + 60)
+        return work / _SPEED + growing_seconds(m, d, self.trees)
 
 
 def _gradient(n: int, d: int, outputs: int) -> float:
     """Operations of one value and gradient of the leave-one-out error."""
-    return 2.3 * n**3 + n * n * (30 * d + 150 + 8 * outputs)
+    return 1.7 * n**3 + n * n * (30 * d + 150 + 8 * outputs)
+
+
+def _rounds(n: int, d: int, outputs: int) -> float:
+    """Operations of three rounds of a learned metric."""
+    return 3 * (30 * n**3 + n * n * (8 * d * (1 + outputs) + 300) + 10 * d**3)
+
+
+def growing_seconds(n: int, d: int, trees: int) -> float:
+    """The forecast of growing a forest, on one core."""
+    return _GROWING * trees * n * d * math.log2(max(n, 2))
+
+
+def _trees(seconds: float, effort: Effort, d: int) -> int:
+    """As many as are worth it, or none."""
+    times = 4 if effort.by_folds else 1
+    return _TREES if times * growing_seconds(effort.final_rows, d, _TREES) <= seconds else 0
+
+
+def _rows_again(seconds: float, n: int, d: int) -> int:
+    """Rows of which three exact fits take so long."""
+    rows = n
+    while rows > _FEWEST and 3 * fit_seconds(rows, d) > seconds:
+        rows = int(rows * 0.85)
+    return rows
 
 
 # Letters a second whose words and parts of words are counted and compared; most rows that texts are tried on.
@@ -87,7 +133,8 @@ def letters_within(seconds: float, letters: float) -> int:
 
 def fit_seconds(n: int, d: int, letters: float = 0.0) -> float:
     """The forecast of one exact least squares fit, with so many letters in the texts of a row."""
-    return (n**3 / 3 + n * n * (4 * d + 60 + COMPARED * letters)) / _SPEED
+    values = n * n * (d + 15 + COMPARED * letters / 12)
+    return (n**3 / 3 / _FACTOR_SPEED + values / _PAIRS) / cpu_count()
 
 
 def centres_within(seconds: float, n: int, letters: float = 0.0) -> int:

@@ -18,7 +18,8 @@ from mercer.estimators import KernelRidge
 from mercer.kernels import Kernel
 from mercer.selection.gradient import LooSurface, descend
 from mercer.tables.model.effort import letters_within, text_rows
-from mercer.tables.model.search import Candidate, Found, KernelSearch, classes_of, likelihood_share
+from mercer.tables.model.families import Candidate, Found
+from mercer.tables.model.search import KernelSearch, likelihood_share
 from mercer.tables.model.tabulated import Tabulated
 from mercer.tables.model.texts import BAGS, letters_a_row
 
@@ -203,17 +204,13 @@ class TextSearch:
         return _Weighed((found, *weighed[::-1]), refined.machine.lam * surface.kept, refined.loo_mse)
 
     def _errors(self, found: _Weighed, rows: np.ndarray, new: np.ndarray) -> np.ndarray:
-        """Squared errors of rows that took no part; of labels, with four for each that is wrong."""
+        """Errors of rows that took no part."""
         kernel, search, here = found.kernel, self.search, self.places[rows]
         K = kernel.pairwise(here, here)
         K.flat[:: len(K) + 1] += found.mu
         Y, truth = search.Y[self.looked_at[rows]], search.Y[self.looked_at[new]]
         scores = kernel.pairwise(self.places[new], here) @ cho_solve(cho_factor(K, overwrite_a=True), Y)
-        errors = ((truth - scores) ** 2).mean(axis=1)
-        if search.labels:
-            guess, right = (classes_of(search.middle + search.size * values) for values in (scores, truth))
-            errors += 4.0 * (guess != right)
-        return errors
+        return search.judge.errors(scores, truth)
 
     def _gain(self, errors: np.ndarray, before: np.ndarray) -> float:
         """By how many standard errors of the difference errors are smaller than others; units count once."""

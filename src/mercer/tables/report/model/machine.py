@@ -14,7 +14,7 @@ from mercer.kernels.transforms import LengthScales
 from mercer.losses import Squared
 from mercer.plot.style import number
 from mercer.tables.model import Model
-from mercer.tables.model.search import FAMILIES, Trial
+from mercer.tables.model.families import FAMILIES, Trial
 from mercer.tables.model.text_search import AGAIN
 from mercer.tables.model.texts import bag_of, kernel_terms
 from mercer.tables.report.model.words import MOST, amount, counted, more, percent
@@ -273,7 +273,8 @@ def _family(kernel: Kernel) -> str:
 
 def _named(kernel: Kernel) -> str:
     for name, family in FAMILIES.items():
-        width = {parameter: getattr(family, parameter) for parameter in family.positive}
-        if type(kernel) is type(family) and kernel.replace(**width) == family:
+        base = family.base
+        width = {parameter: getattr(base, parameter) for parameter in base.positive}
+        if type(kernel) is type(base) and kernel.replace(**width) == base:
             return name
     return repr(kernel)
