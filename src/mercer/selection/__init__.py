@@ -2,6 +2,13 @@
 
 from mercer.selection.dimensions import Choice, Integer, Real
 from mercer.selection.gradient import LooSurface, Refined, refine
+from mercer.selection.learned_metric import (
+    LearnedMetric,
+    MetricRound,
+    MetricRule,
+    learned_metric,
+    metric_rounds,
+)
 from mercer.selection.likelihood import Gamma, LogNormal, MostLikely, maximum_likelihood
 from mercer.selection.objectives import FoldPath, fold_path
 from mercer.selection.path import Path, loo, path
@@ -13,8 +20,11 @@ __all__ = [
     "FoldPath",
     "Gamma",
     "Integer",
+    "LearnedMetric",
     "LogNormal",
     "LooSurface",
+    "MetricRound",
+    "MetricRule",
     "MostLikely",
     "Path",
     "Real",
@@ -22,8 +32,10 @@ __all__ = [
     "TuningTrial",
     "Tuning",
     "fold_path",
+    "learned_metric",
     "loo",
     "maximum_likelihood",
+    "metric_rounds",
     "path",
     "refine",
     "tune",
