@@ -25,14 +25,15 @@ from mercer.solvers import Problem
 from mercer.solvers import loo as closed_form
 
 # Width and shift are chosen on so many rows, which costs little beside one solution with all of them.
-_SAMPLE = 1000
+_SAMPLE = 800
 # Widths that are tried, relative to the last one, in logarithms to the base 2; beyond them while it pays.
 _WIDTHS, _FURTHER = (-1.0, -0.5, 0.0, 0.5, 1.0), 6
 # Shifts that are tried, in relation to the last one and, to begin with, to the mean of k(x,x).
 _SHIFTS, _FIRST_SHIFTS = 10.0 ** np.arange(-2, 1.01, 0.25), 10.0 ** np.arange(-6, 3.01, 0.25)
-# The best shift falls slowly with the number of rows: with all of them smaller ones are tried while they pay.
-_SMALLER, _SMALLER_AT_MOST = 10**-0.5, 3
-_LEAST_SHIFT = 1e-10
+# The best shift falls slowly with the number of rows: with all of them a smaller one is tried, too.
+_SMALLER = 10**-0.5
+# Below a millionth of k(x,x) a shift is no noise any more, only a way to follow rounding.
+_LEAST_SHIFT = 1e-6
 
 
 @dataclass(frozen=True)
@@ -338,12 +339,16 @@ class _Examples:
             N = rule(outer)
             M, mu = self.chosen(N * (self.spread(M) / self.spread(N)), mu)
             error, C = self.solved(M, mu)
-            for _ in range(_SMALLER_AT_MOST if len(self.X) > _SAMPLE else 0):
+            if len(self.X) > _SAMPLE and mu * _SMALLER >= self.least:
                 smaller = self.solved(M, mu * _SMALLER)
-                if not smaller[0] < error:
-                    break
-                mu, (error, C) = mu * _SMALLER, smaller
+                if smaller[0] < error:
+                    mu, (error, C) = mu * _SMALLER, smaller
             yield M, mu, error
+
+    @property
+    def least(self) -> float:
+        """The smallest shift that is tried."""
+        return _LEAST_SHIFT * self.plain.amplitude()
 
     def spread(self, M: np.ndarray) -> float:
         """The mean square of distances from the mean in this metric; 1 where there are none."""
@@ -353,7 +358,7 @@ class _Examples:
     def solved(self, M: np.ndarray, mu: float) -> tuple[float, np.ndarray]:
         """(leave-one-unit-out error, coefficients) with all rows."""
         G = np.asarray(Tiled(threads=1).operator(self.plain.metric(M), self.X).dense(), dtype=np.float64)
-        P, _ = restricted_inverse(G, max(mu, _LEAST_SHIFT), self.offset)
+        P, _ = restricted_inverse(G, mu, self.offset)
         C = P @ self.Y
         E = np.empty_like(C)
         for rows in by_size(self.units):
@@ -377,8 +382,7 @@ class _Examples:
     def best_shift(self, M: np.ndarray, mu: float | None) -> tuple[float, float]:
         """(error, μ), from one eigendecomposition."""
         K = Matrix(self.plain.metric(M)(self.X))
-        shifts = _FIRST_SHIFTS * float(np.mean(K.diag())) if mu is None else mu * _SHIFTS
-        shifts = np.maximum(shifts, _LEAST_SHIFT)
+        shifts = 1e6 * self.least * _FIRST_SHIFTS if mu is None else np.maximum(mu * _SHIFTS, min(mu, self.least))
         problem = Problem(A=K, B=K, y=self.Y, loss=Squared(), lam=1.0, offset=self.offset)
         kept = len(self.Y) * (1 - 1 / self.count)
         residuals = closed_form.path(problem, shifts / kept, self.units).residuals
