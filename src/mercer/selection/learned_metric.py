@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -96,7 +96,9 @@ class MetricRound:
         of √((x−z)ᵀM(x−z))/width
     width : float
     lam : λ
-    loo_mse : mean squared leave-one-out error with them
+    loo_mse : mean squared leave-one-out error with them. It is exact for this kernel, which has seen the
+        targets of all rows, and so it grows too small from round to round
+    held_out_mse : mean squared error on half of the rows, with a metric and a machine of the other half
     """
 
     kernel: Kernel
@@ -104,6 +106,7 @@ class MetricRound:
     width: float
     lam: float
     loo_mse: float
+    held_out_mse: float
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -114,7 +117,8 @@ class LearnedMetric:
     ----------
     machine : with the kernel and λ of the best round, not fitted
     rounds : the kernel as it was given (its width chosen), and one for each round
-    best : index of the round with the smallest leave-one-out error
+    best : index of the round with the smallest error on rows its metric has not seen; of leave-one-out where
+        there are too few rows for halves
 
     Examples
     --------
@@ -147,8 +151,12 @@ class LearnedMetric:
         return self.rounds[0].loo_mse
 
     def __repr__(self) -> str:
-        errors = " → ".join(f"{found.loo_mse:.4g}" for found in self.rounds)
-        return f"<leave-one-out errors {errors}; best after {self.best} rounds>"
+        left_out = " → ".join(f"{found.loo_mse:.4g}" for found in self.rounds)
+        held_out = " → ".join(f"{found.held_out_mse:.4g}" for found in self.rounds)
+        return (
+            f"<leave-one-out errors {left_out}; held out from the metric, too: {held_out}; best after "
+            f"{self.best} rounds>"
+        )
 
 
 def learned_metric(
@@ -168,11 +176,12 @@ def learned_metric(
 
     Where f(x) = g(uᵀx), gradients are multiples of u, so that their mean outer product M = (1/n) Σ ∇f ∇fᵀ knows
     u after one fit; with k(√M x, √M z) the next fit hardly sees other directions. Every round chooses width and
-    λ by leave-one-out (of more than a thousand rows the width on a sample), and costs a few solutions with
-    all rows: no gradient is followed, however many numbers M has.
+    λ by leave-one-out (of many rows on a sample), and costs a few solutions with all rows: no gradient is
+    followed, however many numbers M has.
 
     The leave-one-out error of a round is exact for its kernel, but that kernel has seen the targets of all
-    rows: rows that took no part judge better whether a metric pays.
+    rows. Which round is best is therefore said by halves of the rows: the metric and the machine of each,
+    with widths and λ as for all, are judged on the other.
 
     Parameters
     ----------
@@ -221,12 +230,11 @@ def learned_metric(
     first = examples.chosen(np.eye(len(examples.map.T)), None)
     seconds = None if minutes is None else max(60 * minutes - (time.monotonic() - started), 0.0)
     found = list(examples.rounds(*first, rule, rounds, seconds))
-    kept = len(Y) * (1 - 1 / examples.count)
-    made = tuple(examples.recorded(*one, rule.diagonal, kept) for one in found)
-    best = int(np.argmin([one.loo_mse for one in made]))
-    return LearnedMetric(
-        clone(machine).set_params(kernel=made[best].kernel, lam=made[best].lam), made, best
-    )
+    held_out = examples.held_out(found, rule)
+    made = tuple(examples.recorded(*one, unseen, rule) for one, unseen in zip(found, held_out))
+    judged = [one.held_out_mse for one in made]
+    best = int(np.argmin(judged if np.isfinite(judged).all() else [one.loo_mse for one in made]))
+    return LearnedMetric(clone(machine).set_params(kernel=made[best].kernel, lam=made[best].lam), made, best)
 
 
 def metric_rounds(
@@ -317,10 +325,22 @@ class _Examples:
             return self.plain.scaled(squares**-0.5)
         return self.plain.metric(0.5 * (whole + whole.T))
 
-    def recorded(self, M: np.ndarray, mu: float, error: float, diagonal: bool, kept: float) -> MetricRound:
+    @property
+    def kept(self) -> float:
+        """How many rows are left on average when a unit is left out: λ is μ for each of them."""
+        return len(self.Y) * (1 - 1 / self.count)
+
+    def part(self, rows: np.ndarray) -> _Examples:
+        """Some of them."""
+        return replace(self, X=self.X[rows], Y=self.Y[rows], units=self.units[rows])
+
+    def recorded(
+        self, M: np.ndarray, mu: float, error: float, held_out: float, rule: MetricRule
+    ) -> MetricRound:
         whole = self.map @ M @ self.map.T
         width = float((len(whole) / np.trace(whole)) ** 0.5)
-        return MetricRound(self.kernel(M, diagonal), whole * width**2, width, mu / kept, error)
+        kernel = self.kernel(M, rule.diagonal)
+        return MetricRound(kernel, whole * width**2, width, mu / self.kept, error, held_out)
 
     def rounds(
         self, M: np.ndarray, mu: float, rule: MetricRule, rounds: int, seconds: float | None
@@ -333,10 +353,9 @@ class _Examples:
         for _ in range(rounds):
             if seconds is not None and time.monotonic() - started > seconds:
                 return
-            outer = gradient_outer_product(KernelFunction(self.plain.metric(M), self.X, C), self.X)
-            if not np.trace(outer) > 0:  # a constant
+            N = self.steepest(M, C, rule)
+            if N is None:
                 return
-            N = rule(outer)
             M, mu = self.chosen(N * (self.spread(M) / self.spread(N)), mu)
             error, C = self.solved(M, mu)
             if len(self.X) > _SAMPLE and mu * _SMALLER >= self.least:
@@ -344,6 +363,36 @@ class _Examples:
                 if smaller[0] < error:
                     mu, (error, C) = mu * _SMALLER, smaller
             yield M, mu, error
+
+    def steepest(self, M: np.ndarray, C: np.ndarray, rule: MetricRule) -> np.ndarray | None:
+        """The metric of the gradients of a function with these coefficients; None of a constant."""
+        outer = gradient_outer_product(KernelFunction(self.plain.metric(M), self.X, C), self.X)
+        return rule(outer) if np.trace(outer) > 0 else None
+
+    def held_out(self, found: list[_Found], rule: MetricRule) -> np.ndarray:
+        """The mean squared error of every round on each half, with the metric and machine of the other.
+
+        Widths and shifts are those of all rows, so that it takes a quarter of the time. NaN where a half would
+        be a single unit.
+        """
+        codes = np.unique(self.units, return_inverse=True)[1]
+        if codes.max() < 3:
+            return np.full(len(found), np.nan)
+        first = (np.random.default_rng(1).permutation(int(codes.max()) + 1) % 2 == 0)[codes]
+        squares = np.zeros(len(found))
+        for here in (first, ~first):
+            half, rest = self.part(np.flatnonzero(here)), self.part(np.flatnonzero(~here))
+            M = found[0][0]
+            for r, (whole, mu, _) in enumerate(found):
+                if r:
+                    N = half.steepest(M, C, rule)
+                    M = M if N is None else N * (self.spread(whole) / self.spread(N))
+                C = half.solved(M, mu)[1]
+                f = KernelFunction(self.plain.metric(M), half.X, C)
+                # (K + μI) c + b = y in every row
+                b = (half.Y - f(half.X) - mu * C).mean(axis=0) if self.offset else 0.0
+                squares[r] += np.sum((rest.Y - f(rest.X) - b) ** 2)
+        return squares / self.Y.size
 
     @property
     def least(self) -> float:
@@ -367,8 +416,7 @@ class _Examples:
 
     def chosen(self, M: np.ndarray, mu: float | None) -> tuple[np.ndarray, float]:
         """The metric with its best width, and the best shift, on a sample of the rows."""
-        rows = _sample(self.units)
-        part = _Examples(self.X[rows], self.Y[rows], self.plain, self.map, self.units[rows], self.offset)
+        part = self.part(_sample(self.units))
         tried = {width: part.best_shift(M * 4.0**-width, mu) for width in _WIDTHS}
         for _ in range(_FURTHER):
             best = min(tried, key=tried.__getitem__)
@@ -382,10 +430,11 @@ class _Examples:
     def best_shift(self, M: np.ndarray, mu: float | None) -> tuple[float, float]:
         """(error, μ), from one eigendecomposition."""
         K = Matrix(self.plain.metric(M)(self.X))
-        shifts = 1e6 * self.least * _FIRST_SHIFTS if mu is None else np.maximum(mu * _SHIFTS, min(mu, self.least))
+        shifts = (
+            1e6 * self.least * _FIRST_SHIFTS if mu is None else np.maximum(mu * _SHIFTS, min(mu, self.least))
+        )
         problem = Problem(A=K, B=K, y=self.Y, loss=Squared(), lam=1.0, offset=self.offset)
-        kept = len(self.Y) * (1 - 1 / self.count)
-        residuals = closed_form.path(problem, shifts / kept, self.units).residuals
+        residuals = closed_form.path(problem, shifts / self.kept, self.units).residuals
         errors = np.mean(residuals**2, axis=(1, 2))
         best = int(np.argmin(errors))
         return float(errors[best]), float(shifts[best])
