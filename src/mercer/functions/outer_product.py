@@ -27,8 +27,8 @@ def gradient_outer_product(f: KernelFunction, X: Any) -> np.ndarray:
 
     Of t functions it is the sum of theirs. For a function of the distance, k = φ(‖A(x−z)‖²), the gradients
     are ∇f(x_i) = AᵀA (x_i Σ_j w_ij − Σ_j w_ij z_j) with w_ij = 2 c_j φ'(‖A(x_i−z_j)‖²): products of matrices,
-    with no array of n×m×d numbers. So it goes for functions of x·z, on chosen columns, with length scales or a
-    metric, for sums, products and multiples of such kernels; any other goes by its `gradient_x`.
+    with no array of n×m×d numbers. So it goes for functions of x·z, on chosen columns, with length scales or
+    a metric, for sums, products and multiples of such kernels; any other goes by its `gradient_x`.
 
     Parameters
     ----------

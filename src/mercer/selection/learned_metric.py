@@ -1,4 +1,4 @@
-"""A metric learned from the gradients of the function it is for: recursive feature machines in closed form."""
+"""A metric learned from gradients of the function it is for: recursive feature machines in closed form."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from mercer._units import units_of
 from mercer.estimators.base import KernelMachine
 from mercer.kernels import Kernel
 from mercer.operators import KernelOperator
-from mercer.selection.recursion import MetricRule, Recursion, Round
+from mercer.selection.recursion import MetricRule, Recursion
 
 
 @dataclass(frozen=True, eq=False)

@@ -163,8 +163,8 @@ class Recursion:
     def held_out(self, found: list[Round], rule: MetricRule) -> np.ndarray:
         """The mean squared error of every round on each half, with the metric and machine of the other.
 
-        Widths and shifts are those of all rows, so that it takes a quarter of the time. NaN where a half would be
-        a single unit.
+        Widths and shifts are those of all rows, so that it takes a part of the time. NaN where a half would
+        be a single unit.
         """
         codes = np.unique(self.units, return_inverse=True)[1]
         if codes.max() < 3:
