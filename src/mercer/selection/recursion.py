@@ -78,7 +78,7 @@ class MetricRule:
         order = np.argsort(-values, kind="stable")
         values, Q = np.maximum(values[order], 0), Q[:, order]
         held = np.cumsum(values) / values.sum()
-        kept = 1 + int(np.searchsorted(held, self.share * (1 - 1e-12)))
+        kept = d if self.share == 1 else 1 + int(np.searchsorted(held, self.share * (1 - 1e-12)))
         values, Q = values[:kept] ** self.power, Q[:, :kept]
         values = (1 - self.ridge) * values / values.sum() + self.ridge / len(values)
         M = (Q * (d * values)) @ Q.T
@@ -166,10 +166,9 @@ class Recursion:
         Widths and shifts are those of all rows, so that it takes a part of the time. NaN where a half would
         be a single unit.
         """
-        codes = np.unique(self.units, return_inverse=True)[1]
-        if codes.max() < 3:
+        if self.count < 4:
             return np.full(len(found), np.nan)
-        first = (np.random.default_rng(1).permutation(int(codes.max()) + 1) % 2 == 0)[codes]
+        first = halves(self.units)
         squares = np.zeros(len(found))
         for here in (first, ~first):
             half, rest = self.part(np.flatnonzero(here)), self.part(np.flatnonzero(~here))
@@ -207,7 +206,7 @@ class Recursion:
 
     def chosen(self, M: np.ndarray, mu: float | None) -> tuple[np.ndarray, float]:
         """The metric with its best width, and the best shift, on a sample of the rows."""
-        part = self.part(_sample(self.units))
+        part = self.part(sample(self.units))
         tried = {width: part.best_shift(M * 4.0**-width, mu) for width in _WIDTHS}
         for _ in range(_FURTHER):
             best = min(tried, key=tried.__getitem__)
@@ -232,14 +231,24 @@ class Recursion:
         return float(errors[best]), float(shifts[best])
 
 
-def _sample(units: np.ndarray) -> np.ndarray:
-    """Rows of whole units, drawn at random: about _SAMPLE of them, or all."""
+def halves(units: np.ndarray) -> np.ndarray:
+    """A mask of the rows of every second unit, in a random order."""
+    return _shuffled(units, 1) % 2 == 0
+
+
+def sample(units: np.ndarray) -> np.ndarray:
+    """Rows of whole units, drawn at random: about 800 of them, or all."""
     n = len(units)
     if n <= _SAMPLE:
         return np.arange(n)
-    codes = np.unique(units, return_inverse=True)[1]
-    place = np.random.default_rng(0).permutation(int(codes.max()) + 1)[codes]
+    place = _shuffled(units, 0)
     order = np.argsort(place, kind="stable")
     # Up to the end of a unit, and two units at least.
     last = max(place[order[_SAMPLE - 1]], 1)
     return np.sort(order[place[order] <= last])
+
+
+def _shuffled(units: np.ndarray, seed: int) -> np.ndarray:
+    """The number of every row's unit in a random order of them."""
+    codes = np.unique(units, return_inverse=True)[1]
+    return np.random.default_rng(seed).permutation(int(codes.max()) + 1)[codes]
