@@ -94,14 +94,16 @@ def test_held_out_errors_are_those_of_halves(offset):
     squares, spread = np.zeros((2, 60)), np.cov(points.T)
     first = recursion.halves(np.arange(60))
     for here in (first, ~first):
-        kernel = found.rounds[0].kernel
+        kernel, machine = found.rounds[0].kernel, None
         for r, one in enumerate(found.rounds):
             if r:
                 outer = gradient_outer_product(machine.function_, points[here])
                 whole = one.metric / one.width**2
                 kernel = Laplacian(2.0).metric(outer * np.sum(spread * whole) / np.sum(spread * outer))
             lam = one.lam * 59 / here.sum()
-            machine = KernelRidge(kernel, lam=lam, offset=offset, solver="cholesky").fit(points[here], y[here])
+            machine = KernelRidge(kernel, lam=lam, offset=offset, solver="cholesky").fit(
+                points[here], y[here]
+            )
             squares[r, ~here] = (machine.predict(points[~here]) - y[~here]) ** 2
     np.testing.assert_allclose([one.held_out_mse for one in found.rounds], squares.mean(axis=1), rtol=1e-6)
 

@@ -30,6 +30,16 @@ class MetricRound:
     loo_mse : mean squared leave-one-out error with them. It is exact for this kernel, which has seen the
         targets of all rows, and so it grows too small from round to round
     held_out_mse : mean squared error on half of the rows, with a metric and a machine of the other half
+
+    Examples
+    --------
+    >>> from mercer import KernelRidge
+    >>> from mercer.kernels import Gaussian
+    >>> X = np.random.default_rng(0).standard_normal((60, 2))
+    >>> one = learned_metric(KernelRidge(Gaussian(1.0)), X, X[:, 0], rounds=1).rounds[1]
+    >>> same = Gaussian(1.0).metric(one.metric / one.width**2)
+    >>> bool(np.allclose(one.kernel(X), same(X))), bool(one.metric[0, 0] > 100 * one.metric[1, 1])
+    (True, True)
     """
 
     kernel: Kernel
@@ -55,7 +65,6 @@ class LearnedMetric:
     --------
     >>> from mercer import KernelRidge
     >>> from mercer.kernels import Laplacian
-    >>> from mercer.selection import learned_metric
     >>> X = np.random.default_rng(0).uniform(-2, 2, (80, 3))
     >>> found = learned_metric(KernelRidge(Laplacian()), X, np.sin(X[:, 0] + X[:, 1]), rounds=2)
     >>> len(found.rounds), found.metric.shape, bool(np.isclose(np.trace(found.metric), 3))
