@@ -3,6 +3,15 @@
 from mercer.functions.base import Function
 from mercer.functions.feature import FeatureFunction
 from mercer.functions.kernel import KernelFunction, section, zero
+from mercer.functions.outer_product import gradient_outer_product
 from mercer.functions.weights import feature_weights
 
-__all__ = ["FeatureFunction", "Function", "KernelFunction", "feature_weights", "section", "zero"]
+__all__ = [
+    "FeatureFunction",
+    "Function",
+    "KernelFunction",
+    "feature_weights",
+    "gradient_outer_product",
+    "section",
+    "zero",
+]
