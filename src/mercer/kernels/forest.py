@@ -257,7 +257,7 @@ class Forest(Kernel):
 
     def _require_width(self, d: int) -> None:
         if d != self.n_features:
-            raise ValueError(f"Forest: points have {d} coordinates, and it was grown on {self.n_features}")
+            raise ValueError(f"Forest: points have {d} features, and it was grown on {self.n_features}")
 
     def leaves(self, X: Any) -> np.ndarray:
         """The leaf in which each point ends in each tree, (n, trees): its node, as scikit-learn's `apply`.
@@ -331,7 +331,7 @@ class Forest(Kernel):
     # -- values -----------------------------------------------------------------------------------
 
     def child_points(self, X):
-        return self._fallen(X)
+        return self._fallen(X).astype(X.dtype, copy=False)
 
     def formula(self, tracer, view):
         return 1 - tracer.statistic(Disagreement(), view.then(self)) * (1 / self.trees)
@@ -396,6 +396,10 @@ class _Leaves:
     def put(self, key: Any, leaves: np.ndarray) -> None:
         with self._lock:
             self._known[key] = leaves
-            room = sum(a.nbytes for a in self._known.values())
-            while room > _REMEMBERED and self._known:
-                room -= self._known.pop(next(iter(self._known))).nbytes
+            while self.held > _REMEMBERED:
+                del self._known[next(iter(self._known))]
+
+    @property
+    def held(self) -> int:
+        """Bytes of all leaves that are remembered."""
+        return sum(a.nbytes for a in self._known.values())

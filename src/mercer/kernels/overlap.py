@@ -8,7 +8,7 @@ import numpy as np
 
 from mercer.kernels.base import Kernel
 from mercer.kernels.points import as_vectors
-from mercer.kernels.statistics import Disagreement
+from mercer.kernels.statistics import Disagreement, squared_norms
 
 
 class Overlap(Kernel):
@@ -58,7 +58,7 @@ class Overlap(Kernel):
         if d == 0:
             raise ValueError("Overlap: points without coordinates have no share of equal ones")
         if self.weights is not None and len(self.weights) != d:
-            raise ValueError(f"Overlap: {len(self.weights)} weights for points with {d} coordinates")
+            raise ValueError(f"Overlap: {len(self.weights)} weights for points with {d} features")
 
     def _shares(self, d: int) -> np.ndarray:
         """What each coordinate counts for; they add up to 1."""
@@ -110,5 +110,5 @@ class Overlap(Kernel):
         return "overlap: [x = z] is an inner product of indicators, and weights are not negative"
 
 
-def _inverse_width(X: Any) -> np.ndarray:
-    return np.full(len(X), 1 / X.shape[1])
+def _inverse_width(X: Any) -> Any:
+    return 1 / squared_norms(0 * X + 1)  # in operations that symbols have, too
