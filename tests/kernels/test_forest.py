@@ -2,7 +2,6 @@
 
 import copy
 import pickle
-import sys
 
 import numpy as np
 import pytest
@@ -260,15 +259,16 @@ def test_labels_are_seen_or_said():
 def test_leaving_out_rows_it_was_grown_on_is_too_optimistic():
     """What the documentation warns of: targets that are noise look predictable."""
     rng = np.random.default_rng(0)
-    X, y = rng.standard_normal((150, 3)), rng.standard_normal(150)
-    forest = Forest.grow(X[:100], y[:100], trees=50, min_leaf=2)
+    X, y = rng.standard_normal((200, 10)), rng.standard_normal(200)
+    forest = Forest.grow(X[:100], y[:100], trees=50, min_leaf=5, random_splits=False, max_features=1.0)
     K = forest(X)
 
     def left_out(rows):
-        P = np.linalg.inv(K[np.ix_(rows, rows)] + 0.1 * np.eye(len(rows)))
+        P = np.linalg.inv(K[np.ix_(rows, rows)] + 0.3 * np.eye(len(rows)))
         return np.mean((P @ y[rows] / np.diag(P)) ** 2) / np.mean(y[rows] ** 2)
 
-    assert left_out(np.arange(100)) < 0.8 < 0.95 < left_out(np.arange(100, 150))
+    assert left_out(np.arange(100)) < 0.6
+    assert left_out(np.arange(100, 200)) > 0.9
 
 
 @pytest.mark.parametrize("other", [LinearRegression(), RandomForestRegressor(), None, "forest"], ids=repr)
@@ -378,10 +378,11 @@ def test_hostile_arrays_are_refused(name, tmp_path, monkeypatch):
     with monkeypatch.context() as patch:  # a file that somebody has made by other means
         patch.setattr(Forest, "validate", lambda self: None)
         mercer.save(bad, tmp_path / "bad")
-    with pytest.raises(ModelFileError):
-        loaded = mercer.load(tmp_path / "bad")
-        assert loaded == bad and name == "with gaps"  # files hold no gaps
-        raise ModelFileError("nothing was wrong with it")
+    if name == "with gaps":  # which files don't hold
+        assert mercer.load(tmp_path / "bad") == forest
+    else:
+        with pytest.raises(ModelFileError):
+            mercer.load(tmp_path / "bad")
 
 
 def test_arrays_that_change_later_lead_nowhere_and_come_to_an_end():
@@ -406,8 +407,3 @@ def test_numbers_beyond_single_precision_are_far_away():
     forest = grown()
     far, farther = np.full((1, 4), 1e30), np.full((1, 4), 1e300)
     assert forest(far, farther)[0, 0] == 1
-
-
-def test_scikit_learn_is_not_needed_to_read_one(tmp_path):
-    assert not any(type(v).__module__.startswith("sklearn") for v in vars(grown()).values())
-    assert "sklearn" in sys.modules  # it was there to grow it

@@ -332,7 +332,7 @@ class Intersection(_CoordinateSum):
         return 0.5 * (1 - np.sign(x - z))
 
 
-class Disagreement(_CoordinateSum):
+class Unequal(_CoordinateSum):
     """Σ [x ≠ z], the number of coordinates that differ.
 
     In formulas [x ≠ z] is min(|x − z|·2⁶⁴, 1): right for numbers of any kind but those that lie closer
