@@ -246,6 +246,14 @@ def test_grow_is_scikit_learns_forest(random_splits, kind):
     np.testing.assert_array_equal(forest.leaves(X), fitted.apply(X))
 
 
+def test_what_grow_does_by_itself():
+    X, y = data()
+    quantities = RandomForestRegressor(5, min_samples_leaf=3, max_features=0.4, random_state=0).fit(X, y)
+    labels = RandomForestClassifier(5, min_samples_leaf=3, max_features="sqrt", random_state=0).fit(X, y > 0)
+    np.testing.assert_array_equal(Forest.grow(X, y, trees=5).leaves(X), quantities.apply(X))
+    np.testing.assert_array_equal(Forest.grow(X, y > 0, trees=5).leaves(X), labels.apply(X))
+
+
 def test_labels_are_seen_or_said():
     X, y = data()
     classes = np.where(y > 0, "yes", "no")

@@ -25,6 +25,8 @@ _MOST_NODES = 1 << 24
 _ROWS, _ROWS_IN_NUMPY = 1024, 128
 # Bytes of leaves that are remembered, of a few sets of points.
 _REMEMBERED = 64 << 20
+# Coordinates that are drawn for every node.
+_SHARE = 0.4
 # Values of K that are made together.
 _ENTRIES = 1 << 20
 
@@ -116,9 +118,9 @@ class Forest(Kernel):
         y: Any,
         *,
         trees: int = 300,
-        random_splits: bool = True,
+        random_splits: bool = False,
         min_leaf: int = 3,
-        max_features: Any = 1.0,
+        max_features: Any = None,
         labels: bool | None = None,
         weights: Any = None,
         random_state: Any = 0,
@@ -131,11 +133,13 @@ class Forest(Kernel):
         trees : int
         random_splits : bool
             Draw thresholds at random and take the best of these (ExtraTrees). Else the best threshold is
-            looked for, for each tree on a sample of the rows with repetitions (RandomForest).
+            looked for, for each tree on a sample of the rows with repetitions (RandomForest), which on
+            quantities is the better kernel, and on labels no worse.
         min_leaf : int
             Examples that every leaf has at least.
         max_features : as in scikit-learn
-            Coordinates that are drawn for every node, a share or a number of them.
+            Coordinates that are drawn for every node, a share or a number of them. None: two in five,
+            and for labels the root of their number.
         labels : bool, optional
             Are the targets labels, rather than quantities? None: if they are no numbers.
         weights : (n,) numbers, optional
@@ -153,6 +157,8 @@ class Forest(Kernel):
 
         if labels is None:
             labels = np.asarray(y).dtype.kind not in "fiu"
+        if max_features is None:
+            max_features = "sqrt" if labels else _SHARE
         names = ("RandomForest", "ExtraTrees")
         grower = getattr(ensemble, names[bool(random_splits)] + ("Classifier" if labels else "Regressor"))
         forest = grower(
