@@ -6,7 +6,6 @@ import copy
 import math
 from functools import lru_cache
 from hashlib import blake2b
-from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from mercer.codegen.subset.compiled import compiled
 from mercer.kernels import forest_loops
 from mercer.kernels.base import Kernel
 from mercer.kernels.points import as_vectors
+from mercer.kernels.recent import Recent
 from mercer.kernels.statistics import Unequal
 
 # Nodes of one tree are counted in float32.
@@ -85,7 +85,7 @@ class Forest(Kernel):
 
     # Arrays that were looked at, by identity: looking at a million nodes takes longer than a small matrix.
     _sound: tuple[Any, ...] = ()
-    _memory: _Leaves | None = None
+    _memory: Recent | None = None
 
     def __init__(self, feature, threshold, left, right, starts, n_features):
         self.feature = feature
@@ -216,7 +216,7 @@ class Forest(Kernel):
             return
         self._require_form(*arrays)
         self._require_trees()
-        self._sound, self._memory = arrays, _Leaves()
+        self._sound, self._memory = arrays, Recent(_REMEMBERED)
 
     @staticmethod
     def _require_form(feature, threshold, left, right, starts, n_features) -> None:
@@ -383,29 +383,3 @@ def _same(a: Any, b: Any) -> bool:
 def _require(fine: Any, what: str) -> None:
     if not fine:
         raise ValueError(f"Forest: {what}")
-
-
-class _Leaves:
-    """Leaves of a few sets of points, by their contents: kernel matrices are made in blocks, and again."""
-
-    def __init__(self) -> None:
-        self._known: dict[Any, np.ndarray] = {}
-        self._lock = Lock()
-
-    def get(self, key: Any) -> np.ndarray | None:
-        with self._lock:
-            found = self._known.pop(key, None)
-            if found is not None:
-                self._known[key] = found  # the latest is forgotten last
-            return found
-
-    def put(self, key: Any, leaves: np.ndarray) -> None:
-        with self._lock:
-            self._known[key] = leaves
-            while self.held > _REMEMBERED:
-                del self._known[next(iter(self._known))]
-
-    @property
-    def held(self) -> int:
-        """Bytes of all leaves that are remembered."""
-        return sum(a.nbytes for a in self._known.values())
