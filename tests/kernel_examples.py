@@ -5,6 +5,7 @@ A new kernel class is found here without being named, and `test_laws.py` fails u
 
 import inspect
 import math
+from functools import cache
 
 import numpy as np
 
@@ -20,6 +21,7 @@ from mercer.kernels import (
     EditDistance,
     Exp,
     Finite,
+    Forest,
     FunctionKernel,
     Gaussian,
     HistogramIntersection,
@@ -35,6 +37,7 @@ from mercer.kernels import (
     NamedColumns,
     Normalized,
     OnColumns,
+    Overlap,
     Periodic,
     Polynomial,
     Power,
@@ -73,6 +76,12 @@ def lengths(d):
     return np.linspace(0.5, 2.0, d)
 
 
+@cache
+def forest(d):
+    X = np.random.default_rng(d).standard_normal((40, d))
+    return Forest.grow(X, np.sin(3 * X[:, 0]) + X[:, -1], trees=7, min_leaf=2)
+
+
 def with_one_more(X):
     """A map into one more dimension."""
     return np.hstack([np.tanh(X), X[:, :1] * X[:, -1:]])
@@ -95,6 +104,7 @@ EXAMPLES = {
     EditDistance: lambda d: [],  # on strings: see kernels/strings/test_edit.py
     Exp: lambda d: [Gaussian(1.5).exp(), (0.1 * Linear()).exp()],
     Finite: lambda d: [Finite(metric(d)), Finite(np.ones((d, d)))],
+    Forest: lambda d: [forest(d)],
     FunctionKernel: lambda d: [
         FunctionKernel(np.dot),
         FunctionKernel(lambda x, z: math.exp(-abs(x - z).sum())),
@@ -127,6 +137,7 @@ EXAMPLES = {
         Constant(3.0).normalize(),
         (ArcCosine(1) + Linear().metric(metric(d)).normalize()).scaled(lengths(d)).normalize(),
     ],
+    Overlap: lambda d: [Overlap(), Overlap(np.arange(1.0, d + 1)), Overlap([2] * (d - 1) + [1])],
     Periodic: lambda d: [Periodic(1.7, 0.9)],
     Polynomial: lambda d: [Polynomial(2, 1.0), Polynomial(3, 0.0), Polynomial(1, 0.5)],
     Power: lambda d: [(Linear() + 1) ** 3, Gaussian(1.0) ** 0.3, RationalQuadratic(1.0, 1.0) ** 0.5],

@@ -5,6 +5,7 @@ from mercer.kernels.angular import ArcCosine, Cosine
 from mercer.kernels.base import Kernel
 from mercer.kernels.dot import Dot, Linear, Polynomial, Sigmoid
 from mercer.kernels.finite import Finite, Precomputed
+from mercer.kernels.forest import Forest
 from mercer.kernels.function import FunctionKernel
 from mercer.kernels.graphs.histograms import EdgeHistogram, VertexHistogram
 from mercer.kernels.graphs.random_walk import RandomWalk
@@ -12,6 +13,7 @@ from mercer.kernels.graphs.shortest_path import ShortestPath
 from mercer.kernels.graphs.weisfeiler_lehman import WeisfeilerLehman
 from mercer.kernels.histogram import ChiSquared, HistogramIntersection
 from mercer.kernels.named import NamedColumns, columns
+from mercer.kernels.overlap import Overlap
 from mercer.kernels.periodic import Periodic
 from mercer.kernels.profiled import Profiled
 from mercer.kernels.psd import check
@@ -41,6 +43,7 @@ __all__ = [
     "EditDistance",
     "Exp",
     "Finite",
+    "Forest",
     "FunctionKernel",
     "Gaussian",
     "HistogramIntersection",
@@ -55,6 +58,7 @@ __all__ = [
     "Mismatch",
     "NamedColumns",
     "Normalized",
+    "Overlap",
     "Periodic",
     "Polynomial",
     "Power",

@@ -21,6 +21,8 @@ _SMALLEST = float(np.finfo(np.float32).tiny)
 SQUARED = {np.dtype(np.float32): (1e-12, 1e15), np.dtype(np.float64): (1e-152, 1e152)}
 _PAIRS_PER_CHUNK = 1 << 16
 _NUMBERS_AT_ONCE = 1 << 23
+# What numbers that differ are multiplied by, so that the difference is 1 or more.
+_APART = 2.0**64
 
 
 def squared_norms(X) -> np.ndarray:
@@ -328,6 +330,33 @@ class Intersection(_CoordinateSum):
     def term_slope(x, z):
         # At a tie the two one-sided slopes are 1 and 0; their mean is the symmetric choice.
         return 0.5 * (1 - np.sign(x - z))
+
+
+class Unequal(_CoordinateSum):
+    """Σ [x ≠ z], the number of coordinates that differ.
+
+    In formulas [x ≠ z] is min(|x − z|·2⁶⁴, 1): right for numbers of any kind but those that lie closer
+    together than 2⁻⁶⁴, or farther apart than float32 reaches.
+    """
+
+    name = "Σ [x≠z]"
+    distance = True
+
+    @staticmethod
+    def term(x, z, xp):
+        return xp.minimum(xp.abs(x - z) * _APART, 1.0)
+
+    def pairwise(self, X, Z):
+        S = np.zeros((len(X), len(Z)), np.result_type(X, Z))
+        columns = np.ascontiguousarray(Z.T)
+        for rows in _cached_rows(S):
+            here = S[rows]
+            for k, z in enumerate(columns):
+                here += X[rows, k, None] != z
+        return S
+
+    def paired(self, X, Z):
+        return (X != Z).sum(axis=1, dtype=np.result_type(X, Z))
 
 
 class CircleDistance(_CoordinateSum):
