@@ -20,7 +20,6 @@ _FOLDS = 3
 _BOTH = "a sum of two"
 _MIXTURE = "a mixture of those two and one width"
 _FOREST = "a mixture with a forest"
-_METRIC = "laplacian, learned metric"
 # Of k(x,x), in the mixture.
 _FOREST_SHARE = 0.5
 
@@ -76,8 +75,10 @@ class Folded:
                 out[one.family] = search.refine(one, rows, effort.final_steps // 2)
             if way in (None, _BOTH, _MIXTURE, _FOREST, c.family):
                 out[c.family] = search.refine(c, rows, effort.refine_steps)
-        if self.round_one is not None and way in (None, _METRIC):
-            out |= {_METRIC: learned for learned in search.learned_metric(self.round_one, rows)}
+        if self.round_one is not None and (way is None or way.startswith(self.round_one.family + ", learned")):
+            for diagonal in (False, True):
+                for i, learned in enumerate(search.learned_metrics(self.round_one, rows, diagonal)):
+                    out[f"{learned.family}, round {i + 1}"] = learned
         refined = sorted([out[c.family] for c in self.screened if c.family in out], key=error_of)
         if len(refined) > 1 and way in (None, _BOTH, _MIXTURE, _FOREST):
             both = sum_of(*pair(refined))

@@ -69,12 +69,12 @@ class Effort:
             steps = self.finalists * (self.refine_steps + self.final_steps // 2) + 2 * self.final_steps
             for rows, times in ((2 * m // 3, 3), (m, 1)):
                 work += 1.2 * times * steps * _gradient(rows, d, outputs)
-                work += self.metrics * times * _rounds(rows, d, outputs)
+                work += 2 * self.metrics * times * _rounds(rows, d, outputs)
             return work / _SPEED + 4 * growing_seconds(m, d, self.trees)
         work += 1.2 * self.finalists * self.refine_steps * _gradient(self.refine_rows, d, outputs)
-        # Two with length scales, two with one width, and a sum.
-        work += 1.2 * 3.5 * self.final_steps * _gradient(m, d, outputs)
-        work += self.metrics * (_rounds(self.refine_rows, d, outputs) + _rounds(m, d, outputs))
+        # Two with length scales, two with one width.
+        work += 1.2 * 3 * self.final_steps * _gradient(m, d, outputs)
+        work += self.metrics * (2 * _rounds(self.refine_rows, d, outputs) + _rounds(m, d, outputs))
         # What is averaged: values of six kernels, and two dozen factors.
         work += 10 * m**3 + 12 * m * m * (4 * d + 60)
         return work / _SPEED + growing_seconds(m, d, self.trees)

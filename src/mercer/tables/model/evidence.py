@@ -21,7 +21,7 @@ from mercer.tables.model.conformal import Conformal
 from mercer.tables.model.evaluation import OURS, Tested
 from mercer.tables.model.learn import Learned, Question
 from mercer.tables.model.machines import LossTrial
-from mercer.tables.model.search import Trial
+from mercer.tables.model.families import Trial
 from mercer.tables.model.together import Together
 from mercer.tables.model.weights import Word, words_of
 from mercer.theory import Bound, RiskCertificate

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from mercer._units import alone, held_out
-from mercer.kernels import Forest, Kernel
-from mercer.kernels.composite import Scale, Sum
+from mercer.kernels import Forest, Kernel, Scale, Sum
 from mercer.tables.model.judging import classes_of
 
 # A forest knows the answers of its own rows; with others among them the machine sees how far to trust it.

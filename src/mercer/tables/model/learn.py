@@ -19,7 +19,8 @@ from mercer.selection.search import Clock
 from mercer.tables.model.columns import Columns
 from mercer.tables.model.effort import Effort
 from mercer.tables.model.machines import LossTrial, calibrated, choose
-from mercer.tables.model.search import SMALL, Found, KernelSearch, Progress
+from mercer.tables.model.families import Found
+from mercer.tables.model.search import SMALL, KernelSearch, Progress
 from mercer.tables.model.text_search import TextSearch
 from mercer.tables.model.texts import bag_of, kernel_terms, moved
 from mercer.tables.reading import Table

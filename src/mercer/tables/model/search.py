@@ -15,7 +15,7 @@ from mercer.estimators import KernelRidge
 from mercer.kernels import Kernel
 from mercer.selection.crew import HERE, Crew
 from mercer.selection.gradient import LooSurface, descend
-from mercer.selection.learned_metric import metric_rounds
+from mercer.selection import MetricRule, metric_rounds
 from mercer.selection.objectives import row_order
 from mercer.selection.path import path_of_units
 from mercer.selection.search import Clock, Job, Sharing, search
@@ -31,7 +31,6 @@ from mercer.tables.model.families import (
     latest,
     one_width,
     pair,
-    sum_of,
 )
 from mercer.tables.model.forests import grown
 from mercer.tables.model.judging import Judge
@@ -49,6 +48,7 @@ SMALL = 1500
 _SPREAD, _SPREAD_LABELS = 1.0, 0.5
 # The family whose metric is learned, and rounds of that.
 _ROUND, _ROUNDS = "laplacian", 3
+METRICS = {False: f"{_ROUND}, learned metric", True: f"{_ROUND}, learned lengths"}
 # Kernels that are averaged, at most; a forest counts as half of the best one to begin with.
 _MEMBERS, _FOREST_SHARE = 5, 0.5
 # λn is looked at again on more rows: these multiples of it.
@@ -87,7 +87,7 @@ class KernelSearch:
 
     def run(self) -> Found:
         """Screen, refine, compare: on rows that took no part where there are enough, else in folds."""
-        by_fresh_rows = [self._lengths, self._last_look, self._sum_of_two, self._average, self._more_rows]
+        by_fresh_rows = [self._lengths, self._last_look, self._average, self._more_rows]
         stages = [
             self._preparations,
             self._families,
@@ -153,7 +153,7 @@ class KernelSearch:
         for width in family.widths(X.shape[1]):
             kernel = family.kernel(width, X.shape[1])
             path = path_of_units(machine.set_params(kernel=kernel), X, Y, _SHIFTS / kept, None, units)
-            residuals = path.residuals.reshape(len(_SHIFTS), *Y.shape)
+            residuals = path.loo_residuals.reshape(len(_SHIFTS), *Y.shape)
             errors = [float(np.mean(self.judge.errors(Y - left, Y))) for left in residuals]
             best = int(np.argmin(errors))
             loo = float(np.mean(residuals[best] ** 2))
@@ -200,29 +200,27 @@ class KernelSearch:
         effort, screened = self.effort, self.screened(tried)
         jobs = [self._moved(c, effort.refine_rows, effort.refine_steps, "length scales") for c in screened]
         start = round_one(tried, _ROUND) if effort.metrics else None
-        return jobs + ([] if start is None else [partial(self._metric, start, effort.refine_rows, "length scales")])
+        if start is None:
+            return jobs
+        return jobs + [partial(self._metric, start, d, effort.refine_rows, "length scales") for d in (False, True)]
 
     def _last_look(self, tried: Sequence[Candidate]) -> list[Job]:
         self.progress("The best on more rows")
         ranked, rows, steps = sorted(latest(tried), key=error_of), self.effort.final_rows, self.effort.final_steps
         moved = [c for c in ranked if c.family in FAMILIES]
         jobs = [self._moved(c, rows, steps, "last look") for c in pair(moved)]
-        jobs += [self._moved(one_width(c), rows, steps, "last look") for c in self.screened(tried)[:2]]
-        return jobs + [partial(self._metric, c, rows, "last look") for c in ranked[:2] if c not in moved]
-
-    def _sum_of_two(self, tried: Sequence[Candidate]) -> list[Job]:
-        ranked = sorted((c for c in latest(tried) if c.family in FAMILIES), key=error_of)
-        if len({c.family for c in ranked}) < 2:
-            return [_nothing]
-        self.progress("The sum of two kernels")
-        other = next(c for c in ranked if c.family != ranked[0].family)
-        both = sum_of(ranked[0], other)
-        return [self._moved(both, self.effort.final_rows, self.effort.final_steps, "last look")]
+        jobs += [self._moved(one_width(c), rows, steps // 2, "last look") for c in self.screened(tried)[:2]]
+        learned = [c for c in ranked if c.family in METRICS.values()]
+        # One that is among the best three of all kinds, whichever of its rounds it is.
+        if learned and learned[0] in _one_each(ranked)[:3]:
+            diagonal = learned[0].family == METRICS[True]
+            jobs.append(partial(self._metric, learned[0], diagonal, rows, "last look"))
+        return jobs
 
     def _average(self, tried: Sequence[Candidate]) -> list[Job]:
         """Of what does about as well as the best, and of a forest."""
         self.progress("Averages of the best")
-        return [partial(self._averaged, near_ties(latest(tried), _MEMBERS))]
+        return [partial(self._averaged, near_ties(_one_each(latest(tried)), _MEMBERS))]
 
     def _averaged(self, members: list[Candidate]) -> list[Candidate]:
         first, rows = members[0], self.order[: self.effort.final_rows]
@@ -238,10 +236,10 @@ class KernelSearch:
 
     def _more_rows(self, tried: Sequence[Candidate]) -> list[Job]:
         """μ = λn once more, with more rows than could be searched on."""
-        if self.effort.most_rows < 1.5 * self.effort.final_rows:
+        best, rows = tried[-1], self.order[: self.effort.most_rows]
+        if len(rows) < 1.5 * self.effort.final_rows:
             return []
         self.progress("λ on more rows")
-        best, rows = tried[-1], self.order[: self.effort.most_rows]
         return [partial(self._as_is, replace(best, mu=f * best.mu), rows, "more rows") for f in _AGAIN]
 
     def _moved(self, candidate: Candidate, count: int, steps: int, stage: str) -> Job:
@@ -255,22 +253,21 @@ class KernelSearch:
         error = self.error_on(candidate, rows, self._fresh)
         return [replace(candidate, error=error, stage=stage, fresh=error, rows=len(rows))]
 
-    def _metric(self, candidate: Candidate, count: int, stage: str) -> list[Candidate]:
+    def _metric(self, candidate: Candidate, diagonal: bool, count: int, stage: str) -> list[Candidate]:
         rows = self.order[:count]
-        return [made for found in self.learned_metric(candidate, rows) for made in self._as_is(found, rows, stage)]
+        found = self.learned_metrics(candidate, rows, diagonal)
+        return [judged for made in found for judged in self._as_is(made, rows, stage)]
 
-    def learned_metric(self, candidate: Candidate, rows: np.ndarray) -> list[Candidate]:
-        """In the metric in which a function of the length fits best, from gradients of what it fits.
+    def learned_metrics(self, candidate: Candidate, rows: np.ndarray, diagonal: bool) -> list[Candidate]:
+        """A metric, or length scales, from the gradients of what is fitted: one candidate a round.
 
-        Nothing, if there was no time.
+        Their leave-one-out errors say little: a metric has seen the targets of all rows.
         """
         X, Y, units = self.points[candidate.outliers][rows], self.Y[rows], self.units[rows]
-        found = metric_rounds(X, Y, candidate.kernel, candidate.mu, units, _ROUNDS, self.clock.left)[1:]
-        if not found:
-            return []
-        kernel, mu, loo = min(found, key=lambda made: made[2])
-        family = f"{_ROUND}, learned metric"
-        return [replace(candidate, family=family, kernel=kernel, mu=mu, loo=loo, error=loo, rows=len(rows))]
+        rule, seconds = MetricRule(diagonal=diagonal), self.clock.left
+        found = metric_rounds(X, Y, candidate.kernel, candidate.mu, units, _ROUNDS, seconds, rule)[1:]
+        made = replace(candidate, family=METRICS[diagonal], rows=len(rows))
+        return [replace(made, kernel=kernel, mu=mu, loo=loo, error=loo) for kernel, mu, loo in found]
 
     @property
     def _fresh(self) -> np.ndarray:
@@ -285,9 +282,10 @@ class KernelSearch:
         return [Sharing(Folded(self, self.screened(tried), metric))]
 
 
-def _nothing() -> list[Candidate]:
-    """A stage that is passed over."""
-    return []
+def _one_each(pool: Sequence[Candidate]) -> list[Candidate]:
+    """The best of every family, the best of all first."""
+    best = {c.family: c for c in sorted(pool, key=error_of, reverse=True)}
+    return sorted(best.values(), key=error_of)
 
 
 def silent(text: str) -> None:
