@@ -69,8 +69,8 @@ class Overlap(Kernel):
     def formula(self, tracer, view):
         unequal = Unequal()
         if self.weights is None:
-            each, _ = tracer.both("1/d", view, _inverse_width)
-            return 1 - tracer.statistic(unequal, view) * each
+            x, z = tracer.both("1/√d", view, _inverse_root_width)
+            return 1 - tracer.statistic(unequal, view) * (x * z)
         # Coordinates of one weight are counted together: a loop for each weight.
         shares, out = self._shares(len(self.weights)), 1.0
         for share in np.unique(shares[shares > 0])[::-1]:
@@ -110,5 +110,5 @@ class Overlap(Kernel):
         return "overlap: [x = z] is an inner product of indicators, and weights are not negative"
 
 
-def _inverse_width(X: Any) -> Any:
-    return 1 / squared_norms(0 * X + 1)  # in operations that symbols have, too
+def _inverse_root_width(X: Any) -> Any:
+    return 1 / np.sqrt(squared_norms(0 * X + 1))  # in operations that symbols have, too
