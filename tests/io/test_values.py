@@ -22,6 +22,7 @@ NEEDY = {
     kernels.OnColumns: [Linear().on([0, 2]), Linear().on(slice(1, None)), Gaussian(1.0).on(np.array([0]))],
     kernels.Exp: [Linear().exp()],
     kernels.Finite: [Finite(np.eye(3)), Finite([[2, 1], [1, 2]]), Finite(sp.csr_array(np.eye(3)))],
+    kernels.Forest: [kernels.Forest.grow(X, X[:, 0], trees=3)],
     kernels.LengthScales: [Gaussian(1.0).scaled([1.0, 2.0]), Gaussian().scaled()],
     kernels.Mahalanobis: [Linear().metric([[2.0, 0.0], [0.0, 1.0]])],
     kernels.Normalized: [Polynomial(2).normalize()],

@@ -17,7 +17,7 @@ from mercer.kernels import forest_loops
 from mercer.kernels.base import Kernel
 from mercer.kernels.points import as_vectors
 from mercer.kernels.recent import Recent
-from mercer.kernels.statistics import Unequal
+from mercer.kernels.statistics import Agreement
 
 # Nodes of one tree are counted in float32.
 _MOST_NODES = 1 << 24
@@ -340,7 +340,7 @@ class Forest(Kernel):
         return self._fallen(X).astype(X.dtype, copy=False)
 
     def formula(self, tracer, view):
-        return 1 - tracer.statistic(Unequal(), view.then(self)) * (1 / self.trees)
+        return tracer.statistic(Agreement(), view.then(self)) * (1 / self.trees)
 
     def pairwise(self, X, Z):
         dtype = np.result_type(X, Z)

@@ -8,7 +8,7 @@ import numpy as np
 
 from mercer.kernels.base import Kernel
 from mercer.kernels.points import as_vectors
-from mercer.kernels.statistics import Unequal, squared_norms
+from mercer.kernels.statistics import Agreement, squared_norms
 
 
 class Overlap(Kernel):
@@ -67,22 +67,22 @@ class Overlap(Kernel):
         return w / w.sum()
 
     def formula(self, tracer, view):
-        unequal = Unequal()
+        agreement = Agreement()
         if self.weights is None:
-            each, _ = tracer.both("1/d", view, _inverse_width)
-            return 1 - tracer.statistic(unequal, view) * each
+            x, z = tracer.both("1/√d", view, _inverse_root_width)
+            return tracer.statistic(agreement, view) * (x * z)
         # Coordinates of one weight are counted together: a loop for each weight.
-        shares, out = self._shares(len(self.weights)), 1.0
+        shares, out = self._shares(len(self.weights)), 0.0
         for share in np.unique(shares[shares > 0])[::-1]:
             chosen = np.flatnonzero(shares == share)
             inner = view if len(chosen) == len(shares) else view.then(Overlap().on(chosen.tolist()))
-            out = out - tracer.statistic(unequal, inner) * float(share)
+            out = out + tracer.statistic(agreement, inner) * float(share)
         return out
 
     def pairwise(self, X, Z):
         dtype = np.result_type(X, Z)
         if self.weights is None:
-            return 1 - Unequal().pairwise(X, Z) / dtype.type(X.shape[1])
+            return Agreement().pairwise(X, Z) / dtype.type(X.shape[1])
         K = np.zeros((len(X), len(Z)), dtype)
         for x, z, share in zip(X.T, Z.T, self._shares(X.shape[1]), strict=True):
             K += np.equal(x[:, None], z) * dtype.type(share)
@@ -110,5 +110,5 @@ class Overlap(Kernel):
         return "overlap: [x = z] is an inner product of indicators, and weights are not negative"
 
 
-def _inverse_width(X: Any) -> Any:
-    return 1 / squared_norms(0 * X + 1)  # in operations that symbols have, too
+def _inverse_root_width(X: Any) -> Any:
+    return 1 / np.sqrt(squared_norms(0 * X + 1))  # in operations that symbols have, too

@@ -332,19 +332,18 @@ class Intersection(_CoordinateSum):
         return 0.5 * (1 - np.sign(x - z))
 
 
-class Unequal(_CoordinateSum):
-    """Σ [x ≠ z], the number of coordinates that differ.
+class Agreement(_CoordinateSum):
+    """Σ [x = z], the number of coordinates that are equal.
 
-    In formulas [x ≠ z] is min(|x − z|·2⁶⁴, 1): right for numbers of any kind but those that lie closer
-    together than 2⁻⁶⁴, or farther apart than float32 reaches.
+    In formulas [x = z] is max(1 − |x − z|·2⁶⁴, 0): right for numbers of any kind but those that lie closer
+    together than 2⁻⁶⁴.
     """
 
-    name = "Σ [x≠z]"
-    distance = True
+    name = "Σ [x=z]"
 
     @staticmethod
     def term(x, z, xp):
-        return xp.minimum(xp.abs(x - z) * _APART, 1.0)
+        return xp.maximum(1.0 - xp.abs(x - z) * _APART, 0.0)
 
     def pairwise(self, X, Z):
         S = np.zeros((len(X), len(Z)), np.result_type(X, Z))
@@ -352,11 +351,11 @@ class Unequal(_CoordinateSum):
         for rows in _cached_rows(S):
             here = S[rows]
             for k, z in enumerate(columns):
-                here += X[rows, k, None] != z
+                here += X[rows, k, None] == z
         return S
 
     def paired(self, X, Z):
-        return (X != Z).sum(axis=1, dtype=np.result_type(X, Z))
+        return (X == Z).sum(axis=1, dtype=np.result_type(X, Z))
 
 
 class CircleDistance(_CoordinateSum):
