@@ -112,7 +112,8 @@ class _Drawn:
         if not table.names:
             raise ValueError("there is no column besides the target")
         texts = free_texts(table)
-        together = Together.of(table, None if asked.groups is None else drawn[asked.groups], texts)
+        groups = None if asked.groups is None else drawn[asked.groups]
+        together = Together.of(table, groups, texts, target.y)
         together.require_some()
         names = [] if together.codes else list(table.names)
         sides = Sides(seen.rows, names, asked.groups, asked.seed)
@@ -183,7 +184,7 @@ def _prospect(asked: LargeTask, seen: Overview, sample: _Drawn, reading: float) 
     question = sample.question
     classes = 1 if question.classes is None else len(question.classes)
     rows = max(seen.rows - sample.sides.tested * 3 // 2, 1)
-    width = Columns(texts=question.texts).fit(question.table).width
+    width = Columns(texts=question.texts).fit(question.table, question.codes()).width
     times = Timetable(asked.minutes, reading, asked.checkpoint is not None)
     shape = rows, width, classes if classes > 2 else 1
     found = Prospect(times, asked.allowance, shape, len(question.y))
