@@ -5,6 +5,7 @@ import pytest
 from sklearn.linear_model import RidgeCV
 
 from mercer.tables.model import evaluation as module
+from mercer.tables.model.beside import answer, others, widened
 from mercer.tables.model.learn import Question, learn
 from mercer.tables.reading import Table
 
@@ -152,12 +153,12 @@ def test_gradient_boosting_of_few_examples(labels):
     n = len(labels)
     seen = question({"x": np.arange(float(n))}, labels)
     points = np.arange(float(n))[:, None]
-    model = module._others(seen)["gradient boosting"]
-    predicted, P = module._answer(model, points, seen, points)
+    model = others(seen)["gradient boosting"]
+    predicted, P = answer(model, points, points, seen)
     assert len(predicted) == n and P.shape == (n, len(model.classes_))
     assert model.classes_.tolist() == sorted(set(labels))
 
 
 def test_probabilities_of_classes_not_seen_are_0():
-    P = module._widened(np.array([[0.25, 0.75]]), np.array(["a", "c"]), np.array(["a", "b", "c"]))
+    P = widened(np.array([[0.25, 0.75]]), np.array(["a", "c"]), np.array(["a", "b", "c"]))
     np.testing.assert_array_equal(P, [[0.25, 0.0, 0.75]])

@@ -10,8 +10,9 @@ import mercer
 from hasty import in_haste
 from mercer._state import check, try_out
 from mercer.estimators.calibration import Calibration
-from mercer.tables.model.columns import Category, Columns, Date, Number
+from mercer.tables.model.columns import Columns
 from mercer.tables.model.conformal import Conformal
+from mercer.tables.model.encoders import Category, Date, Number
 from mercer.tables.model.schema import Column, Schema
 
 RNG = np.random.default_rng(0)

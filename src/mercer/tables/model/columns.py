@@ -212,7 +212,7 @@ class Columns(TransformerMixin, BaseEstimator):
         return out
 
     def told_apart(self, X: Any) -> np.ndarray:
-        """(n, …) what tells rows apart: how they are encoded, with numbers of levels instead of their codes."""
+        """(n, …) what tells rows apart: as encoded, with numbers of levels instead of codes."""
         table = self.schema_.conform(X, self.dropped_)
 
         def parts(e: Any) -> np.ndarray:
