@@ -79,7 +79,8 @@ class CodedCategory(Category):
     def encode(self, values: np.ndarray) -> np.ndarray:
         """Indicators and codes of new rows."""
         index = self.places(values)
-        return self._beside(index, np.vstack([self.codes, np.zeros(self.outputs)])[index])
+        last = len(self.levels)
+        return self._beside(index, np.where(index[:, None] <= last, self.codes[np.minimum(index, last)], 0.0))
 
     def encode_learned(self, values: np.ndarray, z: np.ndarray, fold: np.ndarray) -> np.ndarray:
         """The same of rows that are learned from, of which each takes its code from other folds."""

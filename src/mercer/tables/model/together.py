@@ -41,11 +41,8 @@ class Together:
         rows = np.arange(len(table))
         codes = few_codes(used)
         equal = rows if codes else equal_rows(columns.told_apart(table))
-        if (
-            columns.coded
-            and all(used.kind(name) == "text" for name in used.names)
-            and 2 * count(equal) <= len(table)
-        ):
+        words = columns.coded and all(used.kind(name) == "text" for name in used.names)
+        if words and 2 * count(equal) <= len(table):
             # Levels come again, and nothing else is known of rows.
             codes, equal = True, rows
         given = None if groups is None else group_codes(groups, len(table))
