@@ -182,6 +182,12 @@ class Columns(TransformerMixin, BaseEstimator):
 
         return np.hstack([points(e) for e in self.encoders_])
 
+    def unseen(self, X: Any) -> dict[str, float]:
+        """The share of rows with a level that `fit` had not seen, of each category coded by the target."""
+        table = self.schema_.conform(X, self.dropped_)
+        coded = [e for e in self.encoders_ if isinstance(e, CodedCategory)]
+        return {e.name: float(np.mean(e.places(table[e.name]) > len(e.levels))) for e in coded}
+
     @property
     def coded(self) -> tuple[str, ...]:
         """Names of the categories that are coded by the target."""
