@@ -8,7 +8,6 @@ import mercer
 from hasty import in_haste
 from mercer.io import load, save
 from mercer.tables.model import Columns
-from mercer.tables.model.beside import as_they_stand
 from mercer.tables.model.encoders import Category
 from mercer.tables.model.learn import Question, refit
 from mercer.tables.model.level_codes import CodedCategory, cross_fitted, fold_of, in_spreads, shrinkage
@@ -251,24 +250,6 @@ def test_other_rows_have_the_same_outputs():
 
 
 # -- what learns from them ----------------------------------------------------------------------------
-
-
-def test_peers_get_levels_as_they_stand():
-    few = np.array(["a", "b", None] * 200, dtype=object)
-    table = Table.of({"x": np.where(np.arange(N) % 9, Y, np.nan), "few": few, "w": WORDS})
-    columns = Columns().fit(table, Y)
-    X, levels = as_they_stand(columns, table, columns.training_points(table, Y))
-    assert levels.tolist() == [False, True, True]
-    np.testing.assert_array_equal(X[:, 0], table["x"])
-    np.testing.assert_array_equal(X[:3, 1], [0, 1, np.nan])
-    assert len(np.unique(X[:, 2])) == len(set(WORDS)) and X[:, 2].max() < 255
-    # Too many levels to tell apart: by the target, as the rows that are learned from have it.
-    many = Table.of({"w": np.array([f"w{i % 300}" for i in range(N)], dtype=object)})
-    columns = Columns().fit(many, Y)
-    points = columns.training_points(many, Y)
-    X, levels = as_they_stand(columns, many, points)
-    assert not levels.any()
-    np.testing.assert_array_equal(X, points[:, -1:])
 
 
 @pytest.fixture(scope="module")

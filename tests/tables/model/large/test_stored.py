@@ -6,7 +6,7 @@ import pytest
 from mercer.tables.model.columns import Columns
 from mercer.tables.model.large.sides import CHOOSE, LEARN, TEST, Sides
 from mercer.tables.model.large.source import LargeTable
-from mercer.tables.model.large.stored import Answered, Encoded, keep, share_on_disk
+from mercer.tables.model.large.stored import Answered, PointsOfRows, keep, share_on_disk
 from mercer.tables.reading import Table, read, write
 
 
@@ -24,7 +24,7 @@ def kept(tmp_path, monkeypatch):
         (tmp_path / f"{share}").mkdir()
         answered, sides = Answered("y", np.array(["no", "yes"])), Sides(2000, ["x"])
         columns = Columns().fit(whole.drop("y")) if columns else None
-        encoded = Encoded.of(columns, np.zeros(0, int), np.zeros((0, 1))) if columns else None
+        encoded = PointsOfRows.of(columns, np.zeros(0, int), np.zeros((0, 1))) if columns else None
         rest = encoded, tmp_path / f"{share}", share, lambda text: None
         return keep(LargeTable(path), answered, sides, *rest), sides, columns
 
@@ -50,7 +50,7 @@ def test_rows_of_the_sample_keep_their_points():
     """Columns know their targets: what is made of new rows is not for them."""
     table = Table.of({"x": np.arange(6.0)})
     columns = Columns().fit(table)
-    encoded = Encoded.of(columns, np.array([17, 11]), np.array([[7.0], [1.0]]))
+    encoded = PointsOfRows.of(columns, np.array([17, 11]), np.array([[7.0], [1.0]]))
     found = encoded(table, np.array([10, 11, 12, 16, 17, 18]))
     expected = columns.transform(table)
     expected[[1, 4], 0] = 1.0, 7.0

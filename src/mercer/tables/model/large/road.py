@@ -23,7 +23,7 @@ from mercer.tables.model.large.last import engine_of, error_on, fit_last, with_p
 from mercer.tables.model.large.look import Overview, look
 from mercer.tables.model.large.sides import LEARN, Sides
 from mercer.tables.model.large.source import LargeTable, SampledTable
-from mercer.tables.model.large.stored import Answered, Encoded, Kept, keep, share_on_disk
+from mercer.tables.model.large.stored import Answered, Kept, PointsOfRows, keep, share_on_disk
 from mercer.tables.model.large.timing import Prospect, Timetable
 from mercer.tables.model.learn import Learned, Question, learn
 from mercer.tables.model.model import Model
@@ -213,7 +213,7 @@ def _kept(
     columns, encoded = learned.columns, None
     share = share_on_disk(folder, seen.rows, columns.width)
     if not columns.texts and share * seen.rows >= len(sample.question.y):
-        encoded = Encoded.of(columns, sample.numbers, sample.question.points(columns))
+        encoded = PointsOfRows.of(columns, sample.numbers, sample.question.points(columns))
     return keep(asked.source, sample.answered, sample.sides, encoded, folder, share, asked.tell), share
 
 

@@ -50,7 +50,7 @@ class Answered:
 
 
 @dataclass(frozen=True, eq=False)
-class Encoded:
+class PointsOfRows:
     """How rows become points to learn from: those of the sample, whose targets its columns know, as there."""
 
     columns: Columns
@@ -58,7 +58,7 @@ class Encoded:
     points: np.ndarray  # of these rows
 
     @classmethod
-    def of(cls, columns: Columns, numbers: np.ndarray, points: np.ndarray) -> Encoded:
+    def of(cls, columns: Columns, numbers: np.ndarray, points: np.ndarray) -> PointsOfRows:
         """Of a sample's rows in any order."""
         order = np.argsort(numbers)
         return cls(columns, numbers[order], points[order])
@@ -103,7 +103,7 @@ def keep(
     source: LargeTable,
     answered: Answered,
     sides: Sides,
-    encoded: Encoded | None,
+    encoded: PointsOfRows | None,
     folder: Path,
     share: float,
     tell: Callable[[str], None],
