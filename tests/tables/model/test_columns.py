@@ -18,7 +18,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from mercer import KernelRidge
 from mercer.tables.model import Columns
-from mercer.tables.model.columns import Category, Date, Number
+from mercer.tables.model.encoders import Category, Date, Number
 from mercer.tables.reading import Table, TableError
 
 RNG = np.random.default_rng(0)

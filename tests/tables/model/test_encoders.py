@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mercer.tables.model import Columns
-from mercer.tables.model.columns import Category
+from mercer.tables.model.encoders import Category
 from mercer.tables.reading import TableError
 
 RNG = np.random.default_rng(0)

@@ -144,20 +144,3 @@ def test_as_many_folds_as_the_rarest_class_allows(labels, folds):
     )
     for train, _ in splits:
         assert set(asked.y[train]) == set(labels)
-
-
-@pytest.mark.parametrize("labels", [["a"] * 9 + ["b"] * 8 + ["c"], list("abcdefghij") * 2, ["a", "b"] * 5])
-def test_gradient_boosting_of_few_examples(labels):
-    """It stops early by itself, which needs every class on both sides."""
-    n = len(labels)
-    seen = question({"x": np.arange(float(n))}, labels)
-    points = np.arange(float(n))[:, None]
-    model = module._others(seen)["gradient boosting"]
-    predicted, P = module._answer(model, points, seen, points)
-    assert len(predicted) == n and P.shape == (n, len(model.classes_))
-    assert model.classes_.tolist() == sorted(set(labels))
-
-
-def test_probabilities_of_classes_not_seen_are_0():
-    P = module._widened(np.array([[0.25, 0.75]]), np.array(["a", "c"]), np.array(["a", "b", "c"]))
-    np.testing.assert_array_equal(P, [[0.25, 0.0, 0.75]])

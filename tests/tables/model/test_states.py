@@ -10,8 +10,10 @@ import mercer
 from hasty import in_haste
 from mercer._state import check, try_out
 from mercer.estimators.calibration import Calibration
-from mercer.tables.model.columns import Category, Columns, Date, Number
+from mercer.tables.model.columns import Columns
 from mercer.tables.model.conformal import Conformal
+from mercer.tables.model.encoders import Category, Date, Number
+from mercer.tables.model.level_codes import CodedCategory
 from mercer.tables.model.schema import Column, Schema
 
 RNG = np.random.default_rng(0)
@@ -113,6 +115,17 @@ COLUMN = Column("a", "number", None, 0.0, 1.0, 0.0)
         (Number("a", 0.0, 1.0, -1.0, False), "bend of a"),
         (Category("a", (), False), "levels of column 'a'"),
         (Category("a", ("x", "x"), False), "levels of column 'a'"),
+        (CodedCategory("a", ("x", "x"), False, 0, np.zeros((3, 1)), None), "levels of column 'a'"),
+        (CodedCategory("a", (), False, 0, np.zeros((1, 1)), None), "levels of column 'a'"),
+        (CodedCategory("a", ("x", "y"), False, 0, np.zeros((2, 1)), None), "codes of column 'a'"),
+        (CodedCategory("a", ("x", "y"), False, 0, np.zeros((3, 0)), None), "codes of column 'a'"),
+        (CodedCategory("a", ("x", "y"), True, 3, np.zeros((3, 1)), None), "codes of column 'a'"),
+        (CodedCategory("a", ("x", "y"), False, 1, np.zeros((3, 1)), None), "codes of column 'a'"),
+        (CodedCategory("a", ("x", "y"), True, -1, np.zeros((3, 1)), None), "own of a CodedCategory"),
+        (CodedCategory("a", ("x", "y"), False, 0, np.zeros(3), None), "codes of a CodedCategory"),
+        (CodedCategory("a", ("x", "y"), False, 0, np.full((3, 1), np.nan), None), "codes of a CodedCategory"),
+        (CodedCategory("a", ("x", "y"), False, 0, np.zeros((3, 1), int), None), "codes of a CodedCategory"),
+        (CodedCategory("a", ("x", "y"), False, 0, np.zeros((3, 1)), 0.0), "bend of a CodedCategory"),
         (Date("a", "2024-01-01", 1.0, ("moon",), False), "circles of a Date is not"),
         (Date("a", "NaT", 1.0, (), False), "middle of column 'a'"),
         (Date("a", "yesterday", 1.0, (), False), "yesterday"),

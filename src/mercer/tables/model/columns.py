@@ -7,132 +7,31 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from dataclasses import replace
+from functools import partial
+from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from mercer._state import NUMBER, POSITIVE, positions, require
+from mercer._state import positions, require
+from mercer.tables.model.encoders import DAY, Category, Date, Number, turns
+from mercer.tables.model.level_codes import CodedCategory, codes_of, fold_of, in_spreads
 from mercer.tables.model.schema import Schema
 from mercer.tables.model.texts import Text, dates, too_many
 from mercer.tables.reading import Table
 
-# Half the L1 distance between two categories: as far apart as two numbers of spread 1 are on average.
-_LEVEL = 0.6
-_DAY = np.timedelta64(86_400_000_000, "us")
 # Where squashing bends: at three spreads a number counts as 2.1, at infinity as 3.
 _BEND = 3.0
 _IDENTIFIER = re.compile(r"(^|[^a-z])(id|index|idx|nr|no|number|row|key|unnamed: ?\d+)$|^unnamed")
-# As far as a number may lie from the middle, in spreads: beyond any kernel's reach, and its square is finite.
-_FAR = 1e8
-
-
-@dataclass(frozen=True)
-class Number:
-    """A number as (x − centre)/spread, missing ones at the centre; `bend` draws outliers in."""
-
-    name: str
-    centre: float
-    spread: float
-    bend: float | None
-    marks_missing: bool
-
-    kind = "number"
-    holds = {"centre": NUMBER, "spread": POSITIVE, "bend": (None, POSITIVE)}
-
-    def names_out(self) -> list[str]:
-        return [self.name] + [f"{self.name} missing"] * self.marks_missing
-
-    def encode(self, values: np.ndarray) -> np.ndarray:
-        absent = np.isnan(values)
-        with np.errstate(over="ignore"):
-            z = (values - self.centre) / self.spread
-        z = np.where(absent, 0.0, np.clip(z, -_FAR, _FAR))
-        if self.bend is not None:
-            z = z / np.sqrt(1 + (z / self.bend) ** 2)
-        return np.column_stack([z, absent * 2 * _LEVEL] if self.marks_missing else [z])
-
-
-@dataclass(frozen=True)
-class Category:
-    """A word as one column a level; words not among them share the last column, missing ones too."""
-
-    name: str
-    levels: tuple[str, ...]
-    others: bool
-
-    kind = "category"
-
-    def check_state(self) -> None:
-        """Refuse levels that are none, or come twice."""
-        once = 0 < len(set(self.levels)) == len(self.levels)
-        require(once, f"the levels of column {self.name!r} are wrong")
-
-    def names_out(self) -> list[str]:
-        if len(self.levels) == 2 and not self.others:
-            return [f"{self.name} = {self.levels[1]}"]
-        return [f"{self.name} = {level}" for level in self.levels] + [f"{self.name} = other"] * self.others
-
-    def encode(self, values: np.ndarray) -> np.ndarray:
-        place = {level: i for i, level in enumerate(self.levels)}
-        index = np.array([place.get(v, -1) for v in values], dtype=np.intp)
-        if len(self.levels) == 2 and not self.others:
-            # An unknown word lies between the two that are known.
-            return (np.where(index < 0, 0.5, index) * 2 * _LEVEL)[:, None]
-        out = np.zeros((len(values), len(self.levels) + self.others))
-        known = index >= 0
-        out[np.flatnonzero(known), index[known]] = _LEVEL
-        if self.others:
-            out[~known, -1] = _LEVEL
-        return out
-
-
-@dataclass(frozen=True)
-class Date:
-    """A date as time since the middle, and as places on the circles of the year, the week and the day."""
-
-    name: str
-    centre: str
-    spread: float
-    circles: tuple[str, ...]
-    marks_missing: bool
-
-    kind = "date"
-    holds = {"spread": POSITIVE, "circles": tuple[Literal["year", "week", "day"], ...]}
-
-    def check_state(self) -> None:
-        """Refuse a middle that is no date."""
-        known = not np.isnat(np.datetime64(self.centre, "us"))
-        require(known, f"the middle of column {self.name!r} is no date")
-
-    def names_out(self) -> list[str]:
-        parts = [f"{self.name} {circle} {part}" for circle in self.circles for part in ("cos", "sin")]
-        return [self.name, *parts] + [f"{self.name} missing"] * self.marks_missing
-
-    def encode(self, values: np.ndarray) -> np.ndarray:
-        absent = np.isnat(values)
-        there = np.where(absent, np.datetime64(self.centre, "us"), values)
-        parts = [(there - np.datetime64(self.centre, "us")) / _DAY / self.spread]
-        for circle in self.circles:
-            angle = 2 * np.pi * _turns(there, circle)
-            parts += [np.where(absent, 0, np.cos(angle)), np.where(absent, 0, np.sin(angle))]
-        if self.marks_missing:
-            parts.append(absent * 2 * _LEVEL)
-        return np.column_stack(parts)
-
-
-def _turns(dates: np.ndarray, circle: str) -> np.ndarray:
-    """How far round the circle, from 0 to 1."""
-    days = (dates - np.datetime64(0, "D")) / _DAY
-    if circle == "day":
-        return days % 1
-    if circle == "week":
-        return (days + 3) % 7 / 7  # the first of January 1970 was a Thursday
-    years = dates.astype("datetime64[Y]")
-    length = ((years + 1).astype("datetime64[us]") - years.astype("datetime64[us]")) / _DAY
-    return (dates - years.astype("datetime64[us]")) / _DAY / length
+# Where levels without a column of their own have such a share of the rows, a category is coded by the target;
+# then only levels with such a share, and so many rows, have a column besides.
+_WITHOUT, _FREQUENT, _FEWEST = 0.05, 0.01, 10
+# Words of which so many differ say nothing about rows with other words.
+_NAMES, _ALONE = 50, 0.9
+# Integers with more different values than these are numbers, not labels.
+_LABELS = 20
 
 
 def _is_identifier(name: str, values: np.ndarray) -> bool:
@@ -147,14 +46,36 @@ def _variety(values: np.ndarray) -> str:
     return f"{different:,} different values in {len(values):,} rows: names or free text"
 
 
+def _numbers(y: Any, rows: int) -> np.ndarray:
+    """(n, t) targets: numbers as they are; of labels a column each, one for two of them."""
+    values = np.asarray(y)
+    if values.shape[:1] != (rows,) or values.ndim > 2:
+        raise ValueError(f"the table has {rows:,} rows, and the target is an array of shape {values.shape}")
+    if values.ndim == 2 and values.shape[1] > 1:
+        return values.astype(np.float64)
+    values = values.ravel()
+    if values.dtype.kind not in "f":
+        words = values.astype(str) if values.dtype.kind == "O" else values
+        labels, place = np.unique(words, return_inverse=True)
+        if values.dtype.kind not in "iu" or len(labels) <= _LABELS:
+            return np.eye(len(labels))[place][:, -1:] if len(labels) < 3 else np.eye(len(labels))[place]
+    return values[:, None].astype(np.float64)
+
+
 class Columns(TransformerMixin, BaseEstimator):
     """Encode the columns of a table as numbers a kernel can measure distances between.
 
     Numbers are centred and divided by their standard deviation. Categories become one column a level (a
-    single one for two levels); rare levels and words never seen share a column. Dates become time, and cosine
-    and sine of the year, the week and the day where they go round. Missing values are filled with the middle
-    and marked in a column of their own. Columns that say nothing (constant, empty, nearly a different word in
-    every row) are left out, with the reason in ``dropped_``.
+    single one for two levels); rare levels and words never seen share a column. Where too many levels share
+    it and a target is given, the category becomes the mean of the target in each level, drawn to that of all
+    rows as far as it is noise; missing words are a level then, and words never seen are average. Dates become
+    time, and cosine and sine of the year, the week and the day where they go round. Missing values are filled
+    with the middle and marked in a column of their own. Columns that say nothing (constant, empty, nearly a
+    different word in every row) are left out, with the reason in ``dropped_``.
+
+    Codes by the target know the rows they were learned from: a machine is fitted to `training_points` of
+    these rows (as `fit_transform` gives them), whose codes come from the targets of other rows, and never to
+    what `transform`, which is for new rows, makes of them.
 
     Parameters
     ----------
@@ -169,7 +90,7 @@ class Columns(TransformerMixin, BaseEstimator):
     Attributes
     ----------
     schema_ : Schema
-    encoders_ : tuple of Number, Category, Date and, at the end, Text
+    encoders_ : tuple of Number, Category, CodedCategory, Date and, at the end, Text
     origin_ : (outputs,) index into ``schema_.columns`` of the column each output comes from
     dropped_ : dict from names to reasons
 
@@ -181,6 +102,16 @@ class Columns(TransformerMixin, BaseEstimator):
     ['size', 'size missing', 'city = Ulm', 'city = Bonn', 'city = Kiel']
     >>> columns.transform([{"size": 1.0, "city": "Paris"}]).shape
     (1, 5)
+
+    Forty shops, five rows each:
+
+    >>> shops = [f"shop {i % 40}" for i in range(200)]
+    >>> sales = [float(i % 40) for i in range(200)]
+    >>> columns = Columns().fit({"shop": shops}, sales)
+    >>> columns.get_feature_names_out().tolist()
+    ['shop by target']
+    >>> columns.transform({"shop": ["shop 0", "shop 39", "new"]}).ravel().round(2).tolist()
+    [-1.69, 1.69, 0.0]
     """
 
     def __init__(self, outliers="keep", max_categories=30, texts=()):
@@ -189,7 +120,15 @@ class Columns(TransformerMixin, BaseEstimator):
         self.texts = texts
 
     def fit(self, X: Any, y: Any = None) -> Columns:
-        """Learn centres, spreads and levels from a table."""
+        """Learn centres, spreads and levels from a table, and what levels mean from targets.
+
+        Parameters
+        ----------
+        X : table
+        y : (n,) numbers or labels, or (n, t) numbers, optional
+            Words, truth values and integers of at most 20 values are labels. Without a target the rarer words
+            of a category can't be told apart.
+        """
         if self.outliers not in ("keep", "squash"):
             raise ValueError(f"outliers must be 'keep' or 'squash', got {self.outliers!r}")
         table = Table.of(X)
@@ -198,12 +137,12 @@ class Columns(TransformerMixin, BaseEstimator):
         self.schema_ = Schema.of(table)
         self.dropped_: dict[str, str] = {}
         encoders: list[Any] = []
+        makers: dict[str, Any] = {"number": self._number, "date": self._date}
+        makers["text"] = partial(self._category, y=y)
         for name in table.names:
             if name in self.texts:
                 continue
-            made = {"number": self._number, "text": self._category, "date": self._date}[table.kind(name)](
-                name, table[name]
-            )
+            made = makers[table.kind(name)](name, table[name])
             if isinstance(made, str):
                 self.dropped_[name] = made
             else:
@@ -215,6 +154,78 @@ class Columns(TransformerMixin, BaseEstimator):
             raise ValueError(f"no column is left to learn from ({reasons})")
         self.origin_ = self._origin()
         return self
+
+    def fit_transform(self, X: Any, y: Any = None, units: Any = None) -> np.ndarray:
+        """Fit, and the points of these rows to fit a machine to: `training_points`."""
+        return self.fit(X, y).training_points(X, y, units)
+
+    def training_points(self, X: Any, y: Any, units: Any = None) -> np.ndarray:
+        """(n, outputs) points of the rows that it was fitted to, for a machine to learn from.
+
+        What `transform` gives, but for codes by the target, which come for each fifth of the rows from the
+        others. The same rows have the same points every time.
+
+        Parameters
+        ----------
+        X, y : the table and the target it was fitted to
+        units : (n,) numbers, optional
+            Rows with the same one (copies, rows of a patient) do not know each other's targets either.
+        """
+        if not self.coded:
+            return self.transform(X)
+        table = self.schema_.conform(X, self.dropped_)
+        z, fold = in_spreads(_numbers(y, len(table))), fold_of(units, len(table))
+
+        def points(e: Any) -> np.ndarray:
+            values = table[e.name]
+            return e.encode_learned(values, z, fold) if isinstance(e, CodedCategory) else e.encode(values)
+
+        return np.hstack([points(e) for e in self.encoders_])
+
+    def unseen(self, X: Any) -> dict[str, float]:
+        """The share of rows with a level that `fit` had not seen, of each category coded by the target."""
+        table = self.schema_.conform(X, self.dropped_)
+        coded = [e for e in self.encoders_ if isinstance(e, CodedCategory)]
+        return {e.name: float(np.mean(e.places(table[e.name]) > len(e.levels))) for e in coded}
+
+    @property
+    def coded(self) -> tuple[str, ...]:
+        """Names of the categories that are coded by the target."""
+        return tuple(e.name for e in self.encoders_ if isinstance(e, CodedCategory))
+
+    def with_outputs_of(self, before: Columns, table: Table, y: Any) -> Columns:
+        """The same with the outputs of columns that were fitted to other rows; this was to `table` and `y`.
+
+        Length scales of a kernel belong to the outputs it was found for: where a level has come, gone or
+        moved, what was a column stays one.
+        """
+        if self.get_feature_names_out().tolist() == before.get_feature_names_out().tolist():
+            return self
+        found = {e.name: e for e in self.encoders_}
+
+        def kept(old: Any) -> Any:
+            if old.name in found and found[old.name].names_out() == old.names_out():
+                return found[old.name]
+            if isinstance(old, CodedCategory):
+                return old.learned_again(table[old.name], in_spreads(_numbers(y, len(table))))
+            return old
+
+        out = Columns(self.outliers, self.max_categories, before.texts)
+        out.encoders_ = tuple(map(kept, before.encoders_))
+        out.dropped_ = {name: self.dropped_.get(name, why) for name, why in before.dropped_.items()}
+        out.schema_ = Schema.of(table).without_words(out.dropped_).with_texts(out.texts)
+        out.origin_ = out._origin()
+        return out
+
+    def told_apart(self, X: Any) -> np.ndarray:
+        """(n, …) what tells rows apart: as encoded, with numbers of levels instead of codes."""
+        table = self.schema_.conform(X, self.dropped_)
+
+        def parts(e: Any) -> np.ndarray:
+            values = table[e.name]
+            return e.places(values)[:, None] if isinstance(e, CodedCategory) else e.encode(values)
+
+        return np.hstack([parts(e) for e in self.encoders_])
 
     def _origin(self) -> np.ndarray:
         where = {name: i for i, name in enumerate(self.schema_.names)}
@@ -239,7 +250,7 @@ class Columns(TransformerMixin, BaseEstimator):
         return sum(len(e.names_out()) for e in self.encoders_ if not isinstance(e, Text))
 
     def transform(self, X: Any) -> np.ndarray:
-        """(n, outputs) numbers for a table with the same columns; those in ``dropped_`` may be absent.
+        """(n, outputs) numbers for new rows with the same columns; those in ``dropped_`` may be absent.
 
         Of Python objects where there are texts: numbers first, then texts.
         """
@@ -249,7 +260,7 @@ class Columns(TransformerMixin, BaseEstimator):
 
     holds = {
         "schema_": Schema,
-        "encoders_": tuple[Number | Category | Date | Text, ...],
+        "encoders_": tuple[Number | Category | CodedCategory | Date | Text, ...],
         "origin_": np.ndarray,
         "dropped_": dict,
     }
@@ -306,22 +317,35 @@ class Columns(TransformerMixin, BaseEstimator):
         marks = absent >= max(5, 0.01 * len(values)) or (absent > 0 and len(values) < 50)
         return Number(name, middle, spread, bend, marks)
 
-    def _category(self, name: str, values: np.ndarray) -> Category | str:
+    def _category(self, name: str, values: np.ndarray, y: Any = None) -> Category | str:
         counts = Counter(v for v in values if v is not None)
         absent = len(values) - sum(counts.values())
         if not counts:
             return "empty"
         if len(counts) == 1 and absent < 5:
             return "constant"
-        if too_many(len(counts), len(values)):
+        some = len(values) - absent
+        if too_many(len(counts), len(values)) if y is None else len(counts) > max(_NAMES, _ALONE * some):
             hint = "; dates must be written 2024-01-31" if dates(list(counts)) else ""
             return f"{_variety(values)}{hint}"
         order = sorted(counts, key=lambda w: (-counts[w], w))
         fewest = 1 if len(values) < 200 else max(2, round(0.002 * len(values)))
         kept = [w for w in order if counts[w] >= fewest][: self.max_categories]
+        without = order[len(kept) :]
+        if y is not None and len(without) > 1 and sum(counts[w] for w in without) > _WITHOUT * len(values):
+            return self._coded(name, values, order, counts, in_spreads(_numbers(y, len(values))))
         if not kept:
             return "every word is rare"
         return Category(name, tuple(kept), len(kept) < len(order) or absent > 0)
+
+    def _coded(
+        self, name: str, values: np.ndarray, order: list[str], counts: Counter[str], z: np.ndarray
+    ) -> CodedCategory:
+        fewest = max(_FEWEST, _FREQUENT * len(values))
+        own = sum(counts[w] >= fewest for w in order[: self.max_categories])
+        bend = _BEND if self.outliers == "squash" else None
+        empty = CodedCategory(name, tuple(order), own > 0, own, np.zeros((len(order) + 1, z.shape[1])), bend)
+        return replace(empty, codes=codes_of(empty.places(values), z, len(order) + 1))
 
     def _date(self, name: str, values: np.ndarray) -> Date | str:
         there = values[~np.isnat(values)]
@@ -330,14 +354,14 @@ class Columns(TransformerMixin, BaseEstimator):
         if there.min() == there.max():
             return "constant"
         centre = there.min() + (there.max() - there.min()) // 2
-        days = (there - centre) / _DAY
+        days = (there - centre) / DAY
         span = float(days.max() - days.min())
         circles = []
         if span > 300:
             circles.append("year")
-        if span >= 6 and len(np.unique(_turns(there, "week").round(2))) > 1:
+        if span >= 6 and len(np.unique(turns(there, "week").round(2))) > 1:
             circles.append("week")
-        if len(np.unique(_turns(there, "day").round(3))) > 1:
+        if len(np.unique(turns(there, "day").round(3))) > 1:
             circles.append("day")
         absent = len(values) - len(there)
         return Date(

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import warnings
-from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from mercer._threads import one_thread
 from mercer._units import Split, alone, count, fewest_in_a_class, folds, held_out
 from mercer.estimators import KernelRidge
 from mercer.selection.crew import HERE, ClusterCrew, Crew
 from mercer.selection.path import loo_of_units
+from mercer.tables.model.beside import Answer, answers_beside, widened
 from mercer.tables.model.learn import Learned, Question, learn, refit
 from mercer.tables.model.search import Progress, silent
-from mercer.tables.model.texts import letters_a_row, numbers_and_words, numbers_of
+from mercer.tables.model.texts import letters_a_row
 
 _FOLDS = 5
 # From here on one part is held out, instead of every part in turn.
@@ -28,8 +26,6 @@ _LEAVE_ONE_OUT_UP_TO, _LEAVE_UNITS_OUT_UP_TO = 5000, 2000
 _LEAST_GAIN = 0.5
 # What the machine is called among the others.
 OURS = "mercer"
-# Numbers or labels, and probabilities of labels.
-Answer = tuple[np.ndarray, np.ndarray | None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,7 +153,7 @@ def _gain(parts: list[Part], final: Learned, question: Question) -> float:
 
 def _left_out(learned: Learned, question: Question) -> np.ndarray:
     """Sizes of leave-one-out errors, by least squares with the kernel that was found."""
-    X, best = learned.columns.transform(question.table), learned.found.best
+    X, best = question.points(learned.columns), learned.found.best
     machine = KernelRidge(best.kernel, lam=best.mu / len(X), offset=True, representation="full")
     return np.abs(loo_of_units(machine, X, question.y, None, question.units))
 
@@ -168,14 +164,9 @@ def answers_of(part: Part, question: Question) -> dict[str, Answer]:
     asked, seen = question.take(test), question.take(train)
     P = None
     if question.classes is not None:
-        P = _widened(learned.predict_proba(asked.table), learned.machine.classes_, question.classes)
-    points, there = learned.columns.transform(seen.table), learned.columns.transform(asked.table)
-    others = {}
-    for name, model in _others(seen).items():
-        takes = numbers_of if name == "gradient boosting" else numbers_and_words
-        if learned.columns.width or takes is numbers_and_words:
-            known, new = takes(points, there, learned.columns.width)
-            others[name] = _answer(model, known, seen, new)
+        P = widened(learned.predict_proba(asked.table), learned.machine.classes_, question.classes)
+    there = learned.columns.transform(asked.table)
+    others = answers_beside(seen, asked, seen.points(learned.columns), there, learned.columns)
     return {OURS: (learned.machine.predict(there), P), **others}
 
 
@@ -185,13 +176,6 @@ def _pooled(answers: list[Answer], order: np.ndarray) -> Answer:
         np.concatenate(predicted)[order],
         None if probability[0] is None else np.concatenate(probability)[order],
     )
-
-
-def _widened(P: np.ndarray, known: np.ndarray, classes: Any) -> np.ndarray:
-    """Probabilities with a column for every class, also those a machine has not seen."""
-    out = np.zeros((len(P), len(classes)))
-    out[:, np.searchsorted(classes, known)] = P
-    return out
 
 
 _REPEATS = 3
@@ -242,45 +226,3 @@ def _importance(
     base = error(predicted[rows])
     out[[j for j in range(len(out)) if j not in origin]] = base
     return out, base, len(rows)
-
-
-# -- models beside it -------------------------------------------------------------------------------
-
-
-def _others(seen: Question) -> dict[str, Any]:
-    """A constant, a linear model and a strong model of another kind, for these rows; not fitted."""
-    from sklearn.dummy import DummyClassifier, DummyRegressor
-    from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
-    from sklearn.linear_model import LogisticRegression, RidgeCV
-
-    # Boosting can't be told which rows belong together; where some do it does not stop early.
-    apart = alone(seen.units)
-    if seen.classes is None:
-        # By leave-one-out, unless rows belong together.
-        cv = None if apart else folds(seen.units, min(_FOLDS, count(seen.units)))
-        early: Any = "auto" if apart else False
-        return {
-            "constant": DummyRegressor(),
-            "linear model": RidgeCV(np.logspace(-3, 4, 15), cv=cv),
-            "gradient boosting": HistGradientBoostingRegressor(random_state=0, early_stopping=early),
-        }
-    # Stopping early takes a tenth of the rows, with every class among them and among the others.
-    counts = np.unique(seen.y, return_counts=True)[1]
-    early, aside = bool(counts.min() >= 2) and apart, max(-(-len(seen.y) // 10), len(counts))
-    boosted = HistGradientBoostingClassifier(random_state=0, early_stopping=early, validation_fraction=aside)
-    return {
-        "constant": DummyClassifier(strategy="prior"),
-        "linear model": LogisticRegression(max_iter=300),
-        "gradient boosting": boosted,
-    }
-
-
-def _answer(model: Any, points: Any, seen: Question, there: Any) -> Answer:
-    few = one_thread() if len(seen.y) < _HOLD_OUT_FROM else nullcontext()
-    with few, warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # a baseline that did not quite converge is still a baseline
-        model.fit(points, seen.y)
-    predicted = model.predict(there)
-    if seen.classes is None:
-        return predicted, None
-    return predicted, _widened(model.predict_proba(there), model.classes_, seen.classes)

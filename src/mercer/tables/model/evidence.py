@@ -283,7 +283,7 @@ def _lengths(kernel: Kernel) -> np.ndarray | None:
 def _loo_curve(question: Question, learned: Learned, seed: int) -> tuple[np.ndarray, np.ndarray, int]:
     """Leave-one-out error of least squares with the chosen kernel against λ, as a share of the variance."""
     rows = np.random.default_rng(seed).permutation(len(question.y))[:_CURVE_ROWS]
-    X, Y = learned.columns.transform(question.table.take(rows)), question.codes()[rows]
+    X, Y = question.points(learned.columns)[rows], question.codes()[rows]
     middle, kernel = learned.found.best.mu / len(rows), learned.found.best.kernel
     # Up to where nothing is learned any more: λ above k(x,x).
     lams = np.geomspace(1e-4 * middle, max(1e4 * middle, 10 * float(np.mean(kernel.diag(X)))), 33)
@@ -329,11 +329,15 @@ def _reliability(question: Question, truth, probability) -> tuple[tuple[float, f
 def _risk(question: Question, truth, result: Tested, learned: Learned) -> RiskCertificate:
     """What theory says of the machine, whose kernel and λ were chosen by looking at the target."""
     if result.learned_from is not None:
-        return _risk_elsewhere(question, truth, result, learned)
-    X = learned.columns.transform(question.table)
+        return _risk_of_tests(
+            question, truth, result, learned, "the rows that were learned from are not in memory"
+        )
+    if learned.columns.coded:
+        why = "categories are coded by the target, so that the points learned from are not independent"
+        return _risk_of_tests(question, truth, result, learned, why)
     return risk_certificate(
         learned.machine,
-        X,
+        learned.columns.transform(question.table),
         question.y,
         y_test=truth,
         predicted=result.predicted,
@@ -343,18 +347,20 @@ def _risk(question: Question, truth, result: Tested, learned: Learned) -> RiskCe
     )
 
 
-def _risk_elsewhere(question: Question, truth, result: Tested, learned: Learned) -> RiskCertificate:
-    """What theory says of a machine whose rows are not in memory: what the test rows say."""
-    rest = np.setdiff1d(np.arange(len(question.y)), result.rows)
+def _risk_of_tests(question: Question, truth, result: Tested, learned: Learned, why: str) -> RiskCertificate:
+    """What the test rows say, and why training errors say nothing."""
+    seen, elsewhere = question, result.learned_from is not None
+    if elsewhere:
+        seen = question.take(np.setdiff1d(np.arange(len(question.y)), result.rows))
     found = risk_certificate(
-        Pipeline([("columns", learned.columns), ("machine", learned.machine)]),
-        question.table.take(rest),
-        question.y[rest],
+        Pipeline([("machine", learned.machine)]),  # of which nothing is known but what it predicts
+        seen.points(learned.columns),
+        seen.y,
         y_test=truth,
         predicted=result.predicted,
         tuned=True,
         groups_test=question.units[result.rows],
     )
-    why = "the rows that were learned from are not in memory"
-    machine = f"{type(learned.machine).__name__}, {result.learned_from:,} examples"
+    examples = result.learned_from if elsewhere else len(seen.y)
+    machine = f"{type(learned.machine).__name__}, {examples:,} examples"
     return replace(found, machine=machine, absent=(("Bounds from training errors", why),))

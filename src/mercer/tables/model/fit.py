@@ -148,7 +148,7 @@ def fit(
     table, asked, name, labels = _asked(X, held.drop(*ignored), y, target, task, groups)
     _require_rows(table)
     texts = free_texts(table)
-    together = Together.of(table, labels, texts)
+    together = Together.of(table, labels, texts, asked.y)
     table, asked, together = _testable(table, asked, together)
     together.require_some()
     classes = np.unique(asked.y) if asked.task == "classification" else None
@@ -200,7 +200,7 @@ def _named(y: Any, target: str | None, groups: Any) -> str:
 def _conformal(question: Question, result: Any, learned: Learned, seed: int) -> Conformal:
     """Intervals from the errors on rows that took no part."""
     errors = result.gain * (question.y[result.rows] - result.predicted)
-    points = learned.columns.transform(question.table.take(result.rows))
+    points = question.points(learned.columns)[result.rows]
     return Conformal.of(errors, points, learned.found.best.kernel, seed, question.units[result.rows])
 
 

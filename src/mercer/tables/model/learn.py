@@ -52,6 +52,10 @@ class Question:
         """Some of the rows."""
         return replace(self, table=self.table.take(rows), y=self.y[rows], units=self.units[rows])
 
+    def points(self, columns: Columns) -> np.ndarray:
+        """The rows as points to learn from, which know their own targets nowhere: see `Columns`."""
+        return columns.training_points(self.table, self.codes(), self.units)
+
     def codes(self) -> np.ndarray:
         """(n, t) targets for least squares: numbers, ±1 for two classes, one column a class for more."""
         if self.classes is None:
@@ -96,16 +100,16 @@ def learn(question: Question, seconds: float, seed: int, progress: Progress, cre
     """
     clock = Clock.patient(seconds)
     prepared = {
-        outliers: Columns(outliers, texts=question.texts).fit(question.table)
+        outliers: Columns(outliers, texts=question.texts).fit(question.table, question.codes())
         for outliers in ("keep", "squash")
     }
-    points = {outliers: c.transform(question.table) for outliers, c in prepared.items()}
+    points = {outliers: question.points(c) for outliers, c in prepared.items()}
     with one_thread() if len(question.y) < SMALL else nullcontext():
         found = _found(question, prepared, points, (seconds, clock, seed, progress), crew)
         best, columns, X = found.best, prepared[found.best.outliers], points[found.best.outliers]
         if question.texts:
             found, columns = _with_helpful_texts(found, columns, question)
-            best, X = found.best, columns.transform(question.table)
+            best, X = found.best, question.points(columns)
         progress("Losses")
         chosen = choose(
             question.task, best.kernel, best.mu, X, question.y, seconds, clock, seed, question.units, crew
@@ -149,13 +153,11 @@ def _with_helpful_texts(found: Found, columns: Columns, question: Question) -> t
 
 def refit(question: Question, learned: Learned, seed: int, progress: Progress) -> Learned:
     """The same kernel, loss and nλ on other rows: no second search."""
-    columns = Columns(learned.columns.outliers, texts=question.texts).fit(question.table)
+    columns = Columns(learned.columns.outliers, texts=question.texts).fit(question.table, question.codes())
     if question.texts:
         columns = columns.with_texts(learned.columns.texts, question.table)
-    if columns.get_feature_names_out().tolist() != learned.columns.get_feature_names_out().tolist():
-        # A category has come, gone or moved: the length scales belong to the columns of the search.
-        columns = learned.columns
-    X, machine = columns.transform(question.table), learned.machine
+    columns = columns.with_outputs_of(learned.columns, question.table, question.codes())
+    X, machine = question.points(columns), learned.machine
     lam = machine.lam if not isinstance(machine.lam, float) else machine.lam * machine.plan_.examples / len(X)
     machine = machine.__class__(**{**machine.get_params(deep=False), "lam": lam})
     return _fitted(replace(learned, columns=columns, machine=machine), question, X, seed, progress)

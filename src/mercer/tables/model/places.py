@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.tables.model.columns import Category, Date, Number
+from mercer.tables.model.encoders import Category, Date, Number
 from mercer.tables.model.schema import Column
 from mercer.tables.model.texts import Text
 

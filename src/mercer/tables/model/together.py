@@ -27,8 +27,8 @@ class Together:
     codes: bool  # are there so few possible rows that equal ones mean nothing, and were not looked for?
 
     @classmethod
-    def of(cls, table: Table, groups: Any = None, texts: Sequence[str] = ()) -> Together:
-        """Rows are equal if they are in the columns that are learned from, as these are encoded.
+    def of(cls, table: Table, groups: Any = None, texts: Sequence[str] = (), y: Any = None) -> Together:
+        """Rows are equal if they are in the columns that are learned from, as these are encoded for `y`.
 
         Examples
         --------
@@ -36,10 +36,15 @@ class Together:
         >>> Together.of(table.drop("person"), table["person"]).units.tolist()
         [0, 0, 0, 1]
         """
-        columns = Columns(texts=tuple(texts)).fit(table)
+        columns = Columns(texts=tuple(texts)).fit(table, y)
         used = table.select([e.name for e in columns.encoders_])
+        rows = np.arange(len(table))
         codes = few_codes(used)
-        equal = np.arange(len(table)) if codes else equal_rows(columns.transform(table))
+        equal = rows if codes else equal_rows(columns.told_apart(table))
+        words = columns.coded and all(used.kind(name) == "text" for name in used.names)
+        if words and 2 * count(equal) <= len(table):
+            # Levels come again, and nothing else is known of rows.
+            codes, equal = True, rows
         given = None if groups is None else group_codes(groups, len(table))
         return cls(equal if given is None else joined(equal, given), equal, given, codes)
 

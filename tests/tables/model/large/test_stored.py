@@ -6,7 +6,7 @@ import pytest
 from mercer.tables.model.columns import Columns
 from mercer.tables.model.large.sides import CHOOSE, LEARN, TEST, Sides
 from mercer.tables.model.large.source import LargeTable
-from mercer.tables.model.large.stored import Answered, keep, share_on_disk
+from mercer.tables.model.large.stored import Answered, PointsOfRows, keep, share_on_disk
 from mercer.tables.reading import Table, read, write
 
 
@@ -24,7 +24,8 @@ def kept(tmp_path, monkeypatch):
         (tmp_path / f"{share}").mkdir()
         answered, sides = Answered("y", np.array(["no", "yes"])), Sides(2000, ["x"])
         columns = Columns().fit(whole.drop("y")) if columns else None
-        rest = columns, tmp_path / f"{share}", share, lambda text: None
+        encoded = PointsOfRows.of(columns, np.zeros(0, int), np.zeros((0, 1))) if columns else None
+        rest = encoded, tmp_path / f"{share}", share, lambda text: None
         return keep(LargeTable(path), answered, sides, *rest), sides, columns
 
     return made, whole
@@ -43,6 +44,17 @@ def test_every_row_is_on_its_side(kept):
     assert found.test.table == whole.take(side == TEST)
     assert found.choice.count == (side == CHOOSE).sum()
     assert max(found.rows(1 << 20).sizes) == 128  # so that nobody waits for a shard
+
+
+def test_rows_of_the_sample_keep_their_points():
+    """Columns know their targets: what is made of new rows is not for them."""
+    table = Table.of({"x": np.arange(6.0)})
+    columns = Columns().fit(table)
+    encoded = PointsOfRows.of(columns, np.array([17, 11]), np.array([[7.0], [1.0]]))
+    found = encoded(table, np.array([10, 11, 12, 16, 17, 18]))
+    expected = columns.transform(table)
+    expected[[1, 4], 0] = 1.0, 7.0
+    np.testing.assert_array_equal(found, expected)
 
 
 def test_a_share_of_the_rows_if_the_disk_is_small(kept):

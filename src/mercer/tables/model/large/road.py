@@ -23,7 +23,7 @@ from mercer.tables.model.large.last import engine_of, error_on, fit_last, with_p
 from mercer.tables.model.large.look import Overview, look
 from mercer.tables.model.large.sides import LEARN, Sides
 from mercer.tables.model.large.source import LargeTable, SampledTable
-from mercer.tables.model.large.stored import Answered, Kept, keep, share_on_disk
+from mercer.tables.model.large.stored import Answered, Kept, PointsOfRows, keep, share_on_disk
 from mercer.tables.model.large.timing import Prospect, Timetable
 from mercer.tables.model.learn import Learned, Question, learn
 from mercer.tables.model.model import Model
@@ -39,6 +39,8 @@ _LEARNED = 0.6
 _FEWEST, _FEWEST_OF_A_SIDE = 200, 10
 # So many rows of the sample that are not learned from are enough to test by.
 _ENOUGH_TESTED = 300
+# Rows with levels that were never seen are mentioned if there are so many.
+_UNSEEN = 0.05
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +79,7 @@ def fit_large(asked: LargeTask) -> Model:
     columns = copy(best.columns)
     columns.schema_ = seen.schema(columns.schema_)
     best = replace(best, columns=columns)
-    remarks = [*_remarks(asked, seen, sample, kept, share), *said]
+    remarks = [*_remarks(asked, seen, sample, kept, share), *said, *_unseen(best, test)]
     model = _model(asked, (sample, test), best, kept, remarks, started)
     return replace(model, evidence=replace(model.evidence, rows=seen.rows - kept.left))
 
@@ -97,6 +99,7 @@ class _Drawn:
     labels: tuple[str, ...]  # that are too rare to be learned
     others: tuple[str, ...]  # columns that are no features
     spare: SampledTable  # rows of the sample that have nothing to do with those learned from
+    numbers: np.ndarray  # of the rows that are learned from, in the whole table
 
     @classmethod
     def of(cls, seen: Overview, asked: LargeTask) -> _Drawn:
@@ -112,7 +115,8 @@ class _Drawn:
         if not table.names:
             raise ValueError("there is no column besides the target")
         texts = free_texts(table)
-        together = Together.of(table, None if asked.groups is None else drawn[asked.groups], texts)
+        groups = None if asked.groups is None else drawn[asked.groups]
+        together = Together.of(table, groups, texts, target.y)
         together.require_some()
         names = [] if together.codes else list(table.names)
         sides = Sides(seen.rows, names, asked.groups, asked.seed)
@@ -133,7 +137,8 @@ class _Drawn:
         spare.add(drawn.take(free), rows[free])
         question = Question(table.take(mine), y[mine], target.task, classes, _numbered(units[mine]), texts)
         answered = Answered(asked.target, classes)
-        return cls(question, answered, target, sides, together, tuple(map(str, rare)), others, spare)
+        labels = tuple(map(str, rare))
+        return cls(question, answered, target, sides, together, labels, others, spare, rows[mine])
 
     def asked_of(self, drawn: SampledTable) -> Question:
         """Rows that were kept aside as a question of their own."""
@@ -183,7 +188,7 @@ def _prospect(asked: LargeTask, seen: Overview, sample: _Drawn, reading: float) 
     question = sample.question
     classes = 1 if question.classes is None else len(question.classes)
     rows = max(seen.rows - sample.sides.tested * 3 // 2, 1)
-    width = Columns(texts=question.texts).fit(question.table).width
+    width = Columns(texts=question.texts).fit(question.table, question.codes()).width
     times = Timetable(asked.minutes, reading, asked.checkpoint is not None)
     shape = rows, width, classes if classes > 2 else 1
     found = Prospect(times, asked.allowance, shape, len(question.y))
@@ -205,10 +210,11 @@ def _kept(
         if left is not None and len(sample.spare.rows) >= _ENOUGH_TESTED:
             return Kept(sample.spare, sample.spare, left=left), 1.0
         return keep(asked.source, sample.answered, sample.sides, None, folder, 1.0, asked.tell), 1.0
-    columns = None if learned.columns.texts else learned.columns
-    share = share_on_disk(folder, seen.rows, learned.columns.width)
-    columns = columns if share * seen.rows >= len(sample.question.y) else None
-    return keep(asked.source, sample.answered, sample.sides, columns, folder, share, asked.tell), share
+    columns, encoded = learned.columns, None
+    share = share_on_disk(folder, seen.rows, columns.width)
+    if not columns.texts and share * seen.rows >= len(sample.question.y):
+        encoded = PointsOfRows.of(columns, sample.numbers, sample.question.points(columns))
+    return keep(asked.source, sample.answered, sample.sides, encoded, folder, share, asked.tell), share
 
 
 def _best(
@@ -274,6 +280,16 @@ def _remarks(asked: LargeTask, seen: Overview, sample: _Drawn, kept: Kept, share
     else:
         out.append("there are so few possible rows that equal ones were not kept together in tests")
     return [*sample.question.table.remarks, *out]
+
+
+def _unseen(best: Learned, test: Question) -> list[str]:
+    """Of categories with many levels, those of which the rows drawn have too few."""
+    return [
+        f"{name!r}: {share:.0%} of the test rows have a level that is not among the rows drawn at random; "
+        "they are taken for average ones"
+        for name, share in best.columns.unseen(test.table).items()
+        if share > _UNSEEN
+    ]
 
 
 # -- what is known of it ----------------------------------------------------------------------------

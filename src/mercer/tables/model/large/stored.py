@@ -49,6 +49,30 @@ class Answered:
         return self.classes[np.maximum(found, 0)], found >= 0
 
 
+@dataclass(frozen=True, eq=False)
+class PointsOfRows:
+    """How rows become points to learn from: those of the sample, whose targets its columns know, as there."""
+
+    columns: Columns
+    numbers: np.ndarray  # of the sample's rows, in order
+    points: np.ndarray  # of these rows
+
+    @classmethod
+    def of(cls, columns: Columns, numbers: np.ndarray, points: np.ndarray) -> PointsOfRows:
+        """Of a sample's rows in any order."""
+        order = np.argsort(numbers)
+        return cls(columns, numbers[order], points[order])
+
+    def __call__(self, table: Table, numbers: np.ndarray) -> np.ndarray:
+        """(n, outputs) points of rows with these numbers."""
+        found = self.columns.transform(table)
+        if len(self.numbers):
+            place = np.minimum(np.searchsorted(self.numbers, numbers), len(self.numbers) - 1)
+            mine = self.numbers[place] == numbers
+            found[mine] = self.points[place[mine]]
+        return found
+
+
 @dataclass(eq=False)
 class Kept:
     """What the second pass ends with: points to learn from on disk, and tables to choose and to test by."""
@@ -79,12 +103,12 @@ def keep(
     source: LargeTable,
     answered: Answered,
     sides: Sides,
-    columns: Columns | None,
+    encoded: PointsOfRows | None,
     folder: Path,
     share: float,
     tell: Callable[[str], None],
 ) -> Kept:
-    """One pass: points into `folder`, of a share of the rows to learn from; None of them without columns."""
+    """One pass: points into `folder`, of a share of the rows to learn from, if it is said how."""
     found = Kept(SampledTable(sides.tested // 2 + 1, sides.seed), SampledTable(2 * sides.tested, sides.seed))
     limit = share * 2.0**64
     with open(folder / "X.npy", "wb") as X, open(folder / "y.npy", "wb") as Y:
@@ -100,21 +124,18 @@ def keep(
             mine = side == LEARN
             if share < 1:
                 mine &= random_keys(numbers, sides.seed + 2) < limit
-            if columns is not None:
-                _append(points, targets, table, y, np.flatnonzero(mine), columns)
+            if encoded is not None:
+                for rows in _at_a_time(np.flatnonzero(mine)):
+                    points.append(encoded(table.take(rows), numbers[rows]).astype(np.float32))
+                    targets.append(y[rows])
             found.learned += int(mine.sum())
             tell(f"Preparing all rows: {found.learned:,}")
-        if columns is not None and points.rows:
+        if encoded is not None and points.rows:
             points.finish()
             targets.finish()
             found.folder = folder
     return found
 
 
-def _append(
-    points: NpyAppender, targets: NpyAppender, table: Table, y: np.ndarray, rows: np.ndarray, columns: Columns
-) -> None:
-    for start in range(0, len(rows), _AT_ONCE):
-        some = rows[start : start + _AT_ONCE]
-        points.append(columns.transform(table.take(some)).astype(np.float32))
-        targets.append(y[some])
+def _at_a_time(rows: np.ndarray) -> list[np.ndarray]:
+    return [rows[start : start + _AT_ONCE] for start in range(0, len(rows), _AT_ONCE)]

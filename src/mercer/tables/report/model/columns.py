@@ -185,8 +185,9 @@ def columns(page: Report, model: Model) -> None:
             for c in order[:MOST]
         ],
         "The columns the model reads, the most important first. A word becomes a coordinate for each "
-        "frequent level, a date time and places on the circles of year, week and day; gaps are filled with "
-        "the middle and marked. A text stays what it is, and a missing one is empty.",
+        "frequent level and, where there are many levels, the mean of the target in its level; a date time "
+        "and places on the circles of year, week and day; gaps are filled with the middle and marked. A text "
+        "stays what it is, and a missing one is empty.",
         more=more(len(order), "column"),
     )
     if e.dropped:
