@@ -64,12 +64,6 @@ class Decision:
             return classes[(P[:, 1] >= self.threshold).astype(np.intp)]
         return classes[np.argmin(P @ self.costs, axis=1)]
 
-    def cost(self, truth: np.ndarray, predicted: np.ndarray, classes: np.ndarray) -> np.ndarray | None:
-        """(n,) what predictions cost, where costs decide; else None."""
-        if self.costs is None:
-            return None
-        return self.costs[np.searchsorted(classes, truth), np.searchsorted(classes, predicted)]
-
     def words(self, classes: Any) -> str:
         """The rule, in a sentence without a full stop."""
         names = [repr(c) for c in np.asarray(classes).tolist()]
@@ -81,6 +75,30 @@ class Decision:
                 f"least {t:.3g}"
             )
         return "the label of the least expected cost is predicted"
+
+
+@dataclass(frozen=True, eq=False)
+class Decided:
+    """How labels were decided on, for what is known of a model.
+
+    Attributes
+    ----------
+    decision : the rule; None: the likeliest label
+    said : about it, in sentences
+    costs, cost : what errors cost, and what their mean is called; None where no costs were given
+    by_cost : whether that is what models are judged by first
+    """
+
+    decision: Decision | None = None
+    said: tuple[str, ...] = ()
+    cost: str | None = None
+    costs: np.ndarray | None = None
+    by_cost: bool = False
+
+    def cost_of(self, truth: np.ndarray, predicted: np.ndarray, classes: np.ndarray) -> np.ndarray:
+        """(n,) what predictions cost."""
+        assert self.costs is not None
+        return self.costs[np.searchsorted(classes, truth), np.searchsorted(classes, predicted)]
 
 
 def threshold_of(threshold: Any, classes: Any = None) -> float | str | None:
@@ -161,6 +179,15 @@ def class_weights_of(weights: Any, y: np.ndarray, classes: np.ndarray) -> dict[A
     else:
         raise ValueError(f"class_weight must be 'balanced' or a mapping of labels to weights, got {weights!r}")
     return dict(zip(labels, found.tolist(), strict=True))
+
+
+def row_weights(machine: Any, y: np.ndarray) -> np.ndarray | None:
+    """(n,) what rows with these labels weigh in the fit of a machine; None if all weigh the same."""
+    weights = getattr(machine, "class_weight", None)
+    if weights is None:
+        return None
+    labels, place = np.unique(y, return_inverse=True)
+    return np.array([weights.get(c, 1.0) for c in labels.tolist()])[place.ravel()]
 
 
 def unweighted(P: np.ndarray, classes: np.ndarray, weights: Mapping[Any, float]) -> np.ndarray:

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from scipy.special import ndtri
 
 from mercer._units import count, worth
-from mercer.tables.model.decision import Decision
+from mercer.tables.model.decision import Decided
 from mercer.tables.model.learn import Question
-from mercer.tables.model.metric import Metric, metric_of
+from mercer.tables.model.metric import Metric
 
 # Resamples of the test rows, and how many numbers may be made of them: rows, times labels.
-_RESAMPLES, _FEWEST_RESAMPLES, _NUMBERS = 400, 100, 1.6e7
-_NUMBERS_SHOWN = ("rmse", "mae", "r2")
-_LABELS_SHOWN = ("accuracy", "log_loss", "balanced_accuracy", "auc", "average_precision")
+_RESAMPLES, _FEWEST_RESAMPLES, _MOST = 400, 100, 1.6e7
+_LIKELIEST = Decided()
+_NUMBERS = ("rmse", "mae", "r2")
+_LABELS = ("accuracy", "log_loss", "balanced_accuracy", "auc", "average_precision")
 
 
 @dataclass(frozen=True)
@@ -68,77 +69,75 @@ class Sampled:
         """Drawn by that number."""
         place = np.unique(units, return_inverse=True)[1].ravel()
         some, labels = count(units), 1 if question.classes is None else len(question.classes)
-        most = int(np.clip(_NUMBERS / (len(truth) * labels), _FEWEST_RESAMPLES, _RESAMPLES))
+        most = int(np.clip(_MOST / (len(truth) * labels), _FEWEST_RESAMPLES, _RESAMPLES))
         drawn = np.random.default_rng(seed).integers(0, some, (most, some))
         drawn += some * np.arange(most)[:, None]
         times = np.bincount(drawn.ravel(), minlength=most * some).reshape(most, some)
         return cls(question, truth, units, times[:, place].astype(np.float64))
 
     def contenders(
-        self, answers: Mapping[str, tuple[np.ndarray, np.ndarray | None]], decision: Decision | None = None
+        self, answers: Mapping[str, tuple[np.ndarray, np.ndarray | None]], decided: Decided = _LIKELIEST
     ) -> tuple[Contender, ...]:
         """All of them; the first one is the model that others are compared with."""
         metric, found, ours = self.question.metric, [], None
         for name, (predicted, probability) in answers.items():
-            values = metric.values(self.truth, predicted, probability, self.weights)
-            costs = -values if metric.larger_is_better else values
+            if decided.by_cost:
+                costs = self._costs(predicted, decided)[1]
+            else:
+                values = metric.values(self.truth, predicted, probability, self.weights)
+                costs = -values if metric.larger_is_better else values
             apart = None if ours is None else _quantiles(costs - ours)
             ours = costs if ours is None else ours
-            found.append(Contender(name, self.scores(predicted, probability, decision), apart))
+            found.append(Contender(name, self.scores(predicted, probability, decided), apart))
         return tuple(found)
 
+    def _costs(self, predicted: np.ndarray, decided: Decided) -> tuple[float, np.ndarray]:
+        """The mean cost of errors, and that of the resamples."""
+        costs = decided.cost_of(self.truth, predicted, self.question.classes)  # type: ignore[arg-type]
+        return float(costs.mean()), (self.weights @ costs) / self.weights.sum(axis=1)
+
     def scores(
-        self, predicted: np.ndarray, probability: np.ndarray | None, decision: Decision | None = None
+        self, predicted: np.ndarray, probability: np.ndarray | None, decided: Decided = _LIKELIEST
     ) -> tuple[Score, ...]:
-        """That of the chosen metric first. What these rows can't say (AUC, of one label only) is left out."""
+        """What was asked for first. What these rows can't say (AUC, of one label only) is left out."""
         asked = self.question
-        names = _NUMBERS_SHOWN if asked.classes is None else _LABELS_SHOWN
-        first = asked.metric.name
         out: list[Score] = []
-        if asked.classes is None:
-            for name in dict.fromkeys((first, *names)):
-                out.append(self._score(metric_of(name, asked.task), predicted, None))
-        else:
-            for name in dict.fromkeys((first, *names)):
-                metric = Metric(name, asked.classes, asked.metric.place)
-                out += self._of_labels(metric, predicted, probability, first)
-            if decision is not None and decision.costs is not None:
-                cost = decision.cost(self.truth, predicted, asked.classes)
-                mean = float(cost.mean())
-                resampled = (self.weights @ cost) / self.weights.sum(axis=1)
-                out.append(_within(Score("mean cost", mean, *_quantiles(resampled), False)))
+        for name in dict.fromkeys((asked.metric.name, *(_NUMBERS if asked.classes is None else _LABELS))):
+            if name == "accuracy":
+                out += self._shares(predicted)
+            elif name == "log_loss":
+                out.append(self._log_loss(probability))
+            else:
+                out.append(self._score(replace(asked.metric, name=name), predicted, probability))
+        if decided.cost is not None:
+            mean, resampled = self._costs(predicted, decided)
+            score = _within(Score(decided.cost, mean, *_quantiles(resampled), False))
+            out = [score, *out] if decided.by_cost else [*out, score]
         return tuple(score for score in out if np.isfinite(score.value))
 
-    def _of_labels(self, metric: Metric, predicted: Any, probability: Any, first: str) -> list[Score]:
-        """One score; of accuracy the error rate before it, or beside it."""
-        n, independent = len(self.truth), worth(self.units)
-        if metric.name == "accuracy":
-            wrong = float(np.mean(predicted != self.truth))
-            low, high = wilson(wrong * independent, independent)
-            rate = Score("error rate", wrong, low, high, False)
-            return [rate, Score("accuracy", 1 - wrong, 1 - high, 1 - low, True)]
-        if metric.name == "log_loss":
-            each = metric.values(self.truth, None, probability, np.eye(n)) if n <= 50 else None
-            losses = self._losses(probability) if each is None else each
-            mean, half = float(losses.mean()), 1.96 * float(losses.std()) / np.sqrt(independent)
-            return [Score("log loss", mean, max(mean - half, 0.0), mean + half, False)]
-        return [self._score(metric, predicted, probability)]
+    def _shares(self, predicted: np.ndarray) -> tuple[Score, Score]:
+        wrong, independent = float(np.mean(predicted != self.truth)), worth(self.units)
+        low, high = wilson(wrong * independent, independent)
+        rate = Score("error rate", wrong, low, high, False)
+        return rate, Score("accuracy", 1 - wrong, 1 - high, 1 - low, True)
 
-    def _losses(self, probability: np.ndarray) -> np.ndarray:
-        place = np.searchsorted(self.question.classes, self.truth)
-        return -np.log(np.clip(probability[np.arange(len(place)), place], 1e-15, 1))
+    def _log_loss(self, probability: Any) -> Score:
+        place = np.searchsorted(self.question.classes, self.truth)  # type: ignore[arg-type]
+        losses = -np.log(np.clip(probability[np.arange(len(place)), place], 1e-15, 1))
+        mean, half = float(losses.mean()), 1.96 * float(losses.std()) / np.sqrt(worth(self.units))
+        return Score("log loss", mean, max(mean - half, 0.0), mean + half, False)
 
     def _score(self, metric: Metric, predicted: Any, probability: Any) -> Score:
         value = metric.value(self.truth, predicted, probability)
         low, high = _quantiles(metric.values(self.truth, predicted, probability, self.weights))
         if value == metric.most and metric.judges != "numbers":
-            # Resamples of rows without an error have none either, and prove little where rows are few.
-            low = min(low, wilson(0.0, self._fewest())[0]) if False else min(low, 1 - wilson(0.0, self._fewest())[1])
+            # Resamples of rows without an error have none either, which proves little where rows are few.
+            low = min(low, 1 - wilson(0.0, self._fewest())[1])
         return _within(Score(metric.words, value, low, high, metric.larger_is_better))
 
     def _fewest(self) -> float:
         """Units of the rarest label that is there."""
-        place = np.searchsorted(self.question.classes, self.truth)
+        place = np.searchsorted(self.question.classes, self.truth)  # type: ignore[arg-type]
         return min(float(count(self.units[place == j])) for j in np.unique(place))
 
 
