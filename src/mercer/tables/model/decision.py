@@ -43,11 +43,13 @@ class Decision:
 
     def check_state(self) -> None:
         """Refuse what is no rule: none or two of them, a threshold beyond 0 and 1, costs that are no numbers."""
-        require((self.threshold is None) != (self.costs is None), "a decision has one rule: threshold or costs")
+        require(
+            (self.threshold is None) != (self.costs is None), "a decision has one rule: threshold or costs"
+        )
         if self.threshold is not None:
             require(0 < self.threshold < 1, "the threshold of a decision does not lie between 0 and 1")
             return
-        c = self.costs
+        c: Any = self.costs
         square = isinstance(c, np.ndarray) and c.dtype == np.float64 and c.ndim == 2 and len(c) == c.shape[1]
         require(square and len(c) >= 2, "the costs of a decision are no square matrix of doubles")
         sound = bool((np.abs(c) <= _LARGEST).all())  # of NaN this is not true
@@ -177,7 +179,9 @@ def class_weights_of(weights: Any, y: np.ndarray, classes: np.ndarray) -> dict[A
             found[names.index(as_word(label))] = value
         found = found * len(y) / float(found @ counts)
     else:
-        raise ValueError(f"class_weight must be 'balanced' or a mapping of labels to weights, got {weights!r}")
+        raise ValueError(
+            f"class_weight must be 'balanced' or a mapping of labels to weights, got {weights!r}"
+        )
     return dict(zip(labels, found.tolist(), strict=True))
 
 
@@ -231,7 +235,7 @@ def best_threshold(p: np.ndarray, second: np.ndarray, costs: np.ndarray) -> floa
     np.cumsum(np.where(second, costs[1, 0] - costs[1, 1], costs[0, 0] - costs[0, 1]), out=added[1:])
     edges = np.concatenate([[0.0], p, [1.0]])
     middle = 0.5 * (edges[:-1] + edges[1:])
-    apart = (edges[:-1] < middle) & (middle <= edges[1:]) & (0 < middle) & (middle < 1)
+    apart = (edges[:-1] < middle) & (middle <= edges[1:]) & (middle > 0) & (middle < 1)
     if not apart.any():
         return 0.5
     middle, added = middle[apart], added[apart]

@@ -6,7 +6,6 @@ import platform
 import time
 from dataclasses import dataclass, replace
 from importlib.metadata import version
-from typing import Any
 
 import numpy as np
 from sklearn.pipeline import Pipeline

@@ -185,7 +185,9 @@ def fit(
     evidence = gather(question, result, learned, conformal, remarks, together, *times, decided)
     columns, machine, calibration = learned.columns, learned.machine, learned.calibration
     schema = columns.schema_
-    return Model(asked.task, name, schema, columns, machine, calibration, conformal, evidence, decided.decision)
+    return Model(
+        asked.task, name, schema, columns, machine, calibration, conformal, evidence, decided.decision
+    )
 
 
 def _why_by_parts(X: Any, memory: Any, checkpoint: Any) -> str | None:

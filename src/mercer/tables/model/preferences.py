@@ -122,7 +122,9 @@ class _Searched:
         fewest = fewest_in_a_class(y, units)
         k = min(_FOLDS, count(units), max(2, fewest))
         splits = folds(units, k, y if fewest >= 2 else None, seed)
-        words = f"that had {best} on the rows that took no part; each of these is tested with one of the others"
+        words = (
+            f"that had {best} on the rows that took no part; each of these is tested with one of the others"
+        )
         return cls(classes, second, costs, splits, words)
 
     def decision(self, P: Any) -> Decision:

@@ -79,7 +79,8 @@ class Sampled:
         self, answers: Mapping[str, tuple[np.ndarray, np.ndarray | None]], decided: Decided = _LIKELIEST
     ) -> tuple[Contender, ...]:
         """All of them; the first one is the model that others are compared with."""
-        metric, found, ours = self.question.metric, [], None
+        metric, found = self.question.metric, []
+        ours: np.ndarray | None = None
         for name, (predicted, probability) in answers.items():
             if decided.by_cost:
                 costs = self._costs(predicted, decided)[1]

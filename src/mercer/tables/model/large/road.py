@@ -312,7 +312,16 @@ def _model(
     times, together = (float(asked.minutes), asked.seed, started), sample.together
     evidence = gather(whole, result, best, conformal, remarks, together, *times, decided)
     columns, machine, calibration = best.columns, best.machine, best.calibration
-    made = (asked.target, columns.schema_, columns, machine, calibration, conformal, evidence, decided.decision)
+    made = (
+        asked.target,
+        columns.schema_,
+        columns,
+        machine,
+        calibration,
+        conformal,
+        evidence,
+        decided.decision,
+    )
     return Model(test.task, *made)
 
 
