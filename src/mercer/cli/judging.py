@@ -19,7 +19,7 @@ class Judging:
         option(
             "--metric",
             metavar="NAME",
-            help="What it is judged by: of labels accuracy (the default), balanced_accuracy, log_loss, auc or "
+            help="What it is judged by: of labels accuracy (the default), balanced_accuracy, log_loss, auc, "
             "average_precision, of numbers rmse (the default), mae or r2.",
         ),
     ] = None

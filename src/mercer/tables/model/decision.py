@@ -42,7 +42,7 @@ class Decision:
     costs: np.ndarray | None = None
 
     def check_state(self) -> None:
-        """Refuse what is no rule: none or two of them, a threshold beyond 0 and 1, costs that are no numbers."""
+        """Refuse none or two rules, a threshold beyond 0 and 1, costs that are no numbers."""
         require(
             (self.threshold is None) != (self.costs is None), "a decision has one rule: threshold or costs"
         )
@@ -113,7 +113,7 @@ def threshold_of(threshold: Any, classes: Any = None) -> float | str | None:
         return None
     if classes is not None and len(classes) != 2:
         raise ValueError(
-            f"threshold is for two labels, and there are {len(classes)}: say what errors cost (costs=) instead"
+            f"threshold is for two labels, and there are {len(classes)}: costs= says what errors cost"
         )
     if isinstance(threshold, str) and threshold == "auto":
         return threshold

@@ -69,8 +69,8 @@ class Evidence:
     groups : how many groups there were; None if none were given
     words : words of texts that carry what the model says, those of the largest effects first
     metric : name of what it was judged by first
-    sentences : what must not be missed: a label that is rare, another model that tested better, how labels are
-        decided on; the first of the remarks
+    sentences : what must not be missed, the first of the remarks: another model that tested better, a label
+        that is rare, how labels are decided on
     rare : whether a label is
 
     Examples

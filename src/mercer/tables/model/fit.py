@@ -123,9 +123,9 @@ def fit(
         that do not look at predicted labels the latter), or with the least `costs`, on the rows that took no
         part; each of those is tested with one that was found on others.
     class_weight : "balanced" or mapping of labels to weights, optional
-        What rows of a label weigh in the last fit and in its calibration; 1 if not named. Kernel, loss and λ
-        are looked for without. Probabilities remain those of labels as frequent as they are; without
-        `threshold` and `costs` the label predicted is that with the largest product of probability and weight.
+        What rows of a label weigh in the last fit and in its calibration; 1 if not named. Kernel, loss and
+        λ are looked for without. Probabilities remain those of labels as frequent as they are; without
+        `threshold` and `costs` the label with the largest product of weight and probability is predicted.
     costs : mapping or matrix, optional
         What errors cost: ``{(true, predicted): cost}``, errors that are not named costing 1, or a matrix with a
         row for each true label. The label with the least expected cost, by the probabilities, is predicted.

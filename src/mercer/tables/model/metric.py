@@ -171,7 +171,7 @@ def _each(member: np.ndarray, P: np.ndarray, W: np.ndarray, of: Callable) -> np.
 
 
 def _levels(mine: np.ndarray, p: np.ndarray, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(r, levels) weights of rows of a class, and of others, at each distinct probability, the highest first."""
+    """(r, levels) weights of rows of a class, and of others, at each probability, the highest first."""
     order = np.argsort(-p, kind="stable")
     starts = np.flatnonzero(np.diff(p[order], prepend=np.inf))
     ordered, mine = W[:, order], mine[order]

@@ -116,7 +116,7 @@ class _Searched:
         elif question.metric.name == "accuracy":
             costs, best = 1.0 - np.eye(2), "the best accuracy"
         else:
-            # Order and probabilities are judged whatever is predicted: what is left is that both labels count.
+            # Order and probabilities are judged whatever is predicted: then both labels count alike.
             shares = np.maximum([np.mean(~second), np.mean(second)], 1 / len(y))
             costs, best = (1.0 - np.eye(2)) / shares[:, None], "the best balanced accuracy"
         fewest = fewest_in_a_class(y, units)

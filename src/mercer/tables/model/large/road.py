@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 import time
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -57,7 +57,7 @@ class LargeTask:
     tell: Progress
     why: str  # it is read part by part
     crew: Crew = HERE  # who tries candidates, and passes over the rows
-    wanted: Preferences = Preferences()
+    wanted: Preferences = field(default_factory=Preferences)
 
 
 def fit_large(asked: LargeTask) -> Model:
