@@ -98,14 +98,11 @@ def to_onnx(
     try:
         outputs = _outputs(points, machine, calibration)
         if decision is not None or weights is not None:
-            value, *rest = outputs["probabilities"]
-            P = answers.unweighted(graph, value, machine.classes_, weights or {})
-            place = (
-                outputs["label"][0]
-                if decision is None
-                else answers.decided(graph, P, decision, machine.classes_)
-            )
-            outputs |= {"probabilities": (P, *rest), "label": (place, *outputs["label"][1:])}
+            (P, kind, shape), (label, *what) = outputs["probabilities"], outputs["label"]
+            P = answers.unweighted(graph, P, machine.classes_, weights or {})
+            if decision is not None:
+                label = answers.decided(graph, P, decision, machine.classes_)
+            outputs |= {"probabilities": (P, kind, shape), "label": (label, what[0], what[1])}
     except NotTraceable as reason:
         raise TypeError(f"{machine!r} has no ONNX version: {reason}") from reason
     model = onnx.helper.make_model(

@@ -127,8 +127,8 @@ def fit(
         λ are looked for without. Probabilities remain those of labels as frequent as they are; without
         `threshold` and `costs` the label with the largest product of weight and probability is predicted.
     costs : mapping or matrix, optional
-        What errors cost: ``{(true, predicted): cost}``, errors that are not named costing 1, or a matrix with a
-        row for each true label. The label with the least expected cost, by the probabilities, is predicted.
+        What errors cost: ``{(true, predicted): cost}``, errors that are not named costing 1, or a matrix with
+        a row for each true label. The label with the least expected cost, by the probabilities, is predicted.
 
     Returns
     -------

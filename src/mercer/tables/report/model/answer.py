@@ -48,9 +48,9 @@ def answer(page: Report, model: Model) -> None:
 
 
 _MEANING = {
-    "AUC": "the share of pairs of rows, one with a label and one without, that probabilities put in the right "
-    "order; 0.5 is chance",
-    "average precision": "the share of a label among rows that are at least as likely as each of its own, on average",
+    "AUC": "the share of pairs of rows, one with a label and one without, that are in the right order by "
+    "its probability; 0.5 is chance",
+    "average precision": "the share of a label among rows at least as likely as each of its own, on average",
     "balanced accuracy": "the share of rows that were given their label, averaged over labels",
     "mean cost": "what errors cost on average, a row",
     "weighted error rate": "the share of wrong labels, rows counting by the weights of their labels",
