@@ -98,11 +98,11 @@ def to_onnx(
     try:
         outputs = _outputs(points, machine, calibration)
         if decision is not None or weights is not None:
-            (P, kind, shape), (label, *what) = outputs["probabilities"], outputs["label"]
+            (P, kind, shape), (label, of, n) = outputs["probabilities"], outputs["label"]
             P = answers.unweighted(graph, P, machine.classes_, weights or {})
             if decision is not None:
                 label = answers.decided(graph, P, decision, machine.classes_)
-            outputs |= {"probabilities": (P, kind, shape), "label": (label, what[0], what[1])}
+            outputs |= {"probabilities": (P, kind, shape), "label": (label, of, n)}
     except NotTraceable as reason:
         raise TypeError(f"{machine!r} has no ONNX version: {reason}") from reason
     model = onnx.helper.make_model(

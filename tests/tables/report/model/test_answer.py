@@ -49,7 +49,7 @@ def test_the_question(regression_model, classification_model):
     "theirs, words",
     [
         ((2.0, 1.9, 2.1), "is clearly below that of a linear model (error 50 % smaller)."),
-        ((1.05, 0.95, 1.2), "close to a linear model (error 5 % smaller): the intervals overlap"),
+        ((1.05, 0.95, 1.2), "close to a linear model (error 5 % smaller): the difference may be chance"),
         ((0.5, 0.4, 0.6), "is clearly above that of a linear model (error 100 % larger). On this table"),
         ((0.0, 0.0, 0.0), "above that of a linear model (error 1 against 0)"),
         ((1.0, 0.9, 1.1), "(the same error)"),

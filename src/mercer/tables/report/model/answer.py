@@ -153,10 +153,9 @@ def _compared(contenders: tuple[Contender, ...], regression: bool) -> list[str]:
     for c in contenders[1:]:
         theirs, name = c.scores[0], names.get(c.name, c.name)
         said = f"{name} ({_apart(ours, theirs)})"
-        if c.better:
-            worse.append(f"that of {said}")
-        elif c.worse:
-            better.append(f"that of {said}")
+        side = _side(ours, c)
+        if side:
+            (better if side < 0 else worse).append(f"that of {said}")
         else:
             equal.append(said)
     out = []
@@ -172,6 +171,17 @@ def _compared(contenders: tuple[Contender, ...], regression: bool) -> list[str]:
             "more minutes for the search, or columns in a form that says more, may change this."
         )
     return out
+
+
+def _side(ours: Score, other: Contender) -> int:
+    """1 if another one tested better beyond noise, −1 if worse, else 0."""
+    theirs = other.scores[0]
+    if other.apart is not None:
+        return int(other.better) - int(other.worse)
+    # A file of an earlier version knows the intervals only.
+    if ours.low <= theirs.high and theirs.low <= ours.high:
+        return 0
+    return 1 if (theirs.value > ours.value) == ours.larger_is_better else -1
 
 
 def _apart(ours: Score, theirs: Score) -> str:
