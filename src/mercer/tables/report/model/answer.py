@@ -149,7 +149,9 @@ def _compared(contenders: tuple[Contender, ...], regression: bool) -> list[str]:
     ours = contenders[0].scores[0]
     constant = "always predicting the mean" if regression else "always giving the most frequent label"
     names = {"constant": constant, "linear model": "a linear model"}
-    better, equal, worse = [], [], []
+    better: list[str] = []
+    equal: list[str] = []
+    worse: list[str] = []
     for c in contenders[1:]:
         theirs, name = c.scores[0], names.get(c.name, c.name)
         said = f"{name} ({_apart(ours, theirs)})"
