@@ -72,7 +72,7 @@ def test_a_threshold_where_all_are_sure():
 def test_weights_of_labels():
     y = np.array(["sick"] * 3 + ["well"] * 9)
     balanced = compute_class_weight("balanced", classes=TWO, y=y)
-    assert class_weights_of("balanced", y, TWO) == dict(zip(TWO.tolist(), pytest.approx(balanced)))
+    assert class_weights_of("balanced", y, TWO) == pytest.approx(dict(zip(TWO.tolist(), balanced)))
     found = class_weights_of({"sick": 5}, y, TWO)
     assert found["sick"] / found["well"] == pytest.approx(5)
     assert sum(found[label] for label in y) == pytest.approx(len(y))

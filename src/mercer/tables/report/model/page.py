@@ -72,10 +72,10 @@ _GLOSSARY = {
     "RMSE": "root mean squared error: √ of the mean of squared errors, in the units of the target.",
     "MAE": "mean absolute error: how far off a prediction is on average.",
     "R²": "1 − squared errors / variance: 1 is perfect, 0 is no better than the mean.",
-    "AUC": "the share of pairs of rows of two labels that are in the right order by probability; 0.5 "
-    "is chance. Of several labels the mean of one against the rest.",
-    "Average precision": "of each row of a label the share of that label among rows at least as likely to have "
-    "it, on average; by chance the label's share. Of two labels that of the rarer one.",
+    "AUC": "the share of pairs of rows of two labels that are in the right order by probability; 0.5 is "
+    "chance. Of several labels it is the mean of one against the rest.",
+    "Average precision": "for each row of a label the share of that label among rows at least as likely to "
+    "have it, on average; by chance that label's share. Of two labels that of the rarer one.",
     "Balanced accuracy": "the share of each label's rows that were given it, averaged over labels.",
     "Log loss": "−log of the probability given to what came true, on average; 0 is perfect.",
     "Kernel": "a measure of how alike two rows are; the prediction is a weighted sum of such likenesses.",
