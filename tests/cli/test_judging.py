@@ -26,7 +26,7 @@ def fit(call, people, tmp_path, *options):
         "-t",
         "state",
         "--minutes",
-        "0.005",
+        "0.01",
         "-o",
         tmp_path / "m.mercer",
         "--no-report",
@@ -54,7 +54,7 @@ def test_costs_decide_what_predict_says(call, people, tmp_path):
     assert result.exit_code == 0, result.output
     facts = json.loads(result.stdout)
     assert facts["decision"]["costs"] == [[0, 30], [1, 0]] and facts["tested"]["metric"] == "accuracy"
-    assert list(facts["tested"]["scores"])[0] == "mean cost"
+    assert next(iter(facts["tested"]["scores"])) == "mean cost"
     assert (
         call("predict", tmp_path / "m.mercer", people, "--proba", "-o", tmp_path / "out.csv", "-q").exit_code
         == 0
