@@ -20,7 +20,7 @@ from mercer import KernelRidge
 from mercer.selection import path
 from mercer.tables.model import Evidence
 from mercer.tables.model.learn import Question
-from mercer.tables.model.scores import Sampled, wilson
+from mercer.tables.model.scores import Resamples, wilson
 from mercer.tables.reading import Table
 
 EVERY = ["price_model", "species_model", "yes_model"]
@@ -245,6 +245,6 @@ def test_test_rows_that_are_all_alike(predicted, r2):
     """As scikit-learn has it."""
     truth, predicted = np.full(3, 2.0), np.array(predicted)
     asked = Question(Table.of({"x": truth}), truth, "regression", None)
-    scores = Sampled.of(asked, truth, np.arange(3), 0).scores(predicted, None)
+    scores = Resamples.of(asked, truth, np.arange(3), 0).scores(predicted, None)
     assert scores[2].value == r2 == r2_score(truth, predicted)
     assert 0 <= scores[2].low <= scores[2].high <= 1

@@ -11,7 +11,7 @@ from mercer.tables.model.conformal import Conformal
 from mercer.tables.model.evaluation import _splits
 from mercer.tables.model.learn import Question
 from mercer.tables.model.machines import calibrated, choose
-from mercer.tables.model.scores import Sampled
+from mercer.tables.model.scores import Resamples
 from mercer.tables.model.together import Together
 from mercer.tables.reading import Table
 
@@ -146,14 +146,14 @@ def test_errors_of_units_have_one_say():
 def test_scores_of_copies_have_the_intervals_of_the_rows():
     truth, guess, four = LUCK, LUCK + RNG.standard_normal(40), np.repeat(np.arange(40), 4)
     asked = Question(Table.of({"x": truth}), truth, "regression", None)
-    one = Sampled.of(asked, truth, np.arange(40), 0).scores(guess, None)
-    many = Sampled.of(asked, truth[four], four, 0).scores(guess[four], None)
+    one = Resamples.of(asked, truth, np.arange(40), 0).scores(guess, None)
+    many = Resamples.of(asked, truth[four], four, 0).scores(guess[four], None)
     for a, b in zip(one, many):
         assert (b.value, b.low, b.high) == pytest.approx((a.value, a.low, a.high))
     labels = Question(Table.of({"x": truth}), COIN, "classification", np.unique(COIN))
     P = np.full((40, 2), 0.5)
-    one = Sampled.of(labels, COIN, np.arange(40), 0).scores(np.roll(COIN, 1), P)
-    many = Sampled.of(labels, COIN[four], four, 0).scores(np.roll(COIN, 1)[four], P[four])
+    one = Resamples.of(labels, COIN, np.arange(40), 0).scores(np.roll(COIN, 1), P)
+    many = Resamples.of(labels, COIN[four], four, 0).scores(np.roll(COIN, 1)[four], P[four])
     assert [s.low for s in many] == pytest.approx([s.low for s in one])
     assert [s.high for s in many] == pytest.approx([s.high for s in one])
 

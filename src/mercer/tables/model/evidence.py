@@ -19,7 +19,7 @@ from mercer.tables.model.decision import Decided
 from mercer.tables.model.evaluation import OURS, Tested
 from mercer.tables.model.learn import Learned, Question
 from mercer.tables.model.machines import LossTrial
-from mercer.tables.model.scores import Contender, Sampled, Score
+from mercer.tables.model.scores import Contender, Resamples, Score
 from mercer.tables.model.search import Trial
 from mercer.tables.model.sentences import rare_of, sentences_of
 from mercer.tables.model.together import Together
@@ -163,8 +163,8 @@ def gather(
     """
     truth = question.y[result.rows]
     everyone = {OURS: (result.predicted, result.probability), **result.others}
-    sampled = Sampled.of(question, truth, question.units[result.rows], seed)
-    contenders = sampled.contenders(everyone, decided)
+    resamples = Resamples.of(question, truth, question.units[result.rows], seed)
+    contenders = resamples.contenders(everyone, decided)
     sentences = (*sentences_of(question, contenders), *decided.said)
     lams, curve, rows = _loo_curve(question, learned, seed)
     risk = _risk(question, truth, result, learned)

@@ -10,7 +10,7 @@ import numpy as np
 
 from mercer.rows import Rows
 from mercer.rows.placing import is_of_dask
-from mercer.selection.crew import HERE, ClusterCrew
+from mercer.selection.crew import HERE, ClusterCrew, Crew
 from mercer.tables.model.conformal import Conformal
 from mercer.tables.model.evaluation import evaluate
 from mercer.tables.model.evidence import gather
@@ -175,13 +175,25 @@ def fit(
     classes = np.unique(asked.y) if asked.task == "classification" else None
     question = wanted.on(Question(table, asked.y, asked.task, classes, together.units, texts))
     tell = progress or (lambda text: None)
+    return _answered(question, wanted, (name, asked, together), (float(minutes), seed, started), tell, crew)
+
+
+def _answered(
+    question: Question,
+    wanted: Preferences,
+    target: tuple[str, Target, Together],
+    times: tuple[float, int, float],
+    tell: Progress,
+    crew: Crew,
+) -> Model:
+    """The model of a table in memory, tested; `times` are minutes, seed and when it began."""
+    (name, asked, together), (minutes, seed, _) = target, times
     result, learned = evaluate(question, 60 * minutes, seed, tell, crew)
     result, decided = wanted.decided(question, result, seed)
-    conformal = _conformal(question, result, learned, seed) if classes is None else None
+    conformal = _conformal(question, result, learned, seed) if question.classes is None else None
     tell("What is known of it")
-    remarks = [*table.remarks, f"{asked.task}: {asked.remark}", *together.remarks(), *result.remarks]
+    remarks = [*question.table.remarks, f"{asked.task}: {asked.remark}", *together.remarks(), *result.remarks]
     remarks += _what_others_see(learned)
-    times = (float(minutes), seed, started)
     evidence = gather(question, result, learned, conformal, remarks, together, *times, decided)
     columns, machine, calibration = learned.columns, learned.machine, learned.calibration
     schema = columns.schema_

@@ -15,7 +15,7 @@ _LEAST = 1e-15
 
 
 @dataclass(frozen=True)
-class _Known:
+class _MetricKind:
     """A metric, whatever it is asked of."""
 
     words: str  # as people read it
@@ -223,12 +223,12 @@ def _r2(truth: np.ndarray, predicted: np.ndarray, P: Any, W: np.ndarray) -> np.n
 
 
 _KNOWN = {
-    "accuracy": _Known("accuracy", True, "labels", _accuracy, 1.0),
-    "balanced_accuracy": _Known("balanced accuracy", True, "labels", _balanced_accuracy, 1.0),
-    "log_loss": _Known("log loss", False, "probabilities", _log_loss),
-    "auc": _Known("AUC", True, "probabilities", _auc, 1.0),
-    "average_precision": _Known("average precision", True, "probabilities", _average_precision, 1.0),
-    "rmse": _Known("RMSE", False, "numbers", _rmse),
-    "mae": _Known("MAE", False, "numbers", _mae),
-    "r2": _Known("R²", True, "numbers", _r2, 1.0),
+    "accuracy": _MetricKind("accuracy", True, "labels", _accuracy, 1.0),
+    "balanced_accuracy": _MetricKind("balanced accuracy", True, "labels", _balanced_accuracy, 1.0),
+    "log_loss": _MetricKind("log loss", False, "probabilities", _log_loss),
+    "auc": _MetricKind("AUC", True, "probabilities", _auc, 1.0),
+    "average_precision": _MetricKind("average precision", True, "probabilities", _average_precision, 1.0),
+    "rmse": _MetricKind("RMSE", False, "numbers", _rmse),
+    "mae": _MetricKind("MAE", False, "numbers", _mae),
+    "r2": _MetricKind("R²", True, "numbers", _r2, 1.0),
 }

@@ -56,7 +56,7 @@ class Contender:
 
 
 @dataclass(frozen=True, eq=False)
-class Sampled:
+class Resamples:
     """Test rows drawn with replacement, units as a whole, the same draws for everybody who is compared."""
 
     question: Question
@@ -65,7 +65,7 @@ class Sampled:
     weights: np.ndarray  # (resamples, rows): how often a row is there
 
     @classmethod
-    def of(cls, question: Question, truth: np.ndarray, units: np.ndarray, seed: int) -> Sampled:
+    def of(cls, question: Question, truth: np.ndarray, units: np.ndarray, seed: int) -> Resamples:
         """Drawn by that number."""
         place = np.unique(units, return_inverse=True)[1].ravel()
         some, labels = count(units), 1 if question.classes is None else len(question.classes)
