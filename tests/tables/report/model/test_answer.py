@@ -82,5 +82,5 @@ def test_the_chosen_metric_is_first(classification_model, parse):
     text = _words(replace(classification_model, evidence=evidence), parse)
     assert text.index("Judged by AUC") < text.index("the wrong label")
     assert "Gradient boosting tested better: AUC 1 against 0.5." in text
-    assert text.index("AUC judges order") < text.index("error rate 95 % interval")
+    assert text.index("judges order; 0.5 is chance") < text.index("judges probabilities")
     assert f"against {others[0].scores[0].value:#.3g}" in text
