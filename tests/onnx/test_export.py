@@ -207,9 +207,10 @@ def test_models_and_pipelines_of_columns_and_a_machine():
     ids=lambda w: next(iter(w)),
 )
 def test_models_decide_as_they_do_in_python(wanted):
-    table, labels = {"size": X[:, 0], "width": X[:, 1]}, (X[:, 0] > 0.5).astype(int)
+    labels = (X[:, 0] + 0.5 * X[:, 2] > 0.5).astype(int)
     with in_haste():
-        model = mercer.fit(table, labels, minutes=0.001, **wanted)
+        model = mercer.fit({"size": X[:, 0], "width": X[:, 1]}, labels, minutes=0.001, **wanted)
+    table = {"size": np.linspace(-3, 3, 200), "width": np.zeros(200)}
     outputs = run(to_onnx(model), model.columns.transform(table))
     assert outputs["label"].tolist() == model.predict(table).tolist()
     np.testing.assert_allclose(outputs["probabilities"], model.predict_proba(table), atol=1e-9)
