@@ -201,6 +201,23 @@ def test_models_and_pipelines_of_columns_and_a_machine():
     np.testing.assert_allclose(outputs["probabilities"], model.predict_proba(table), atol=1e-12)
 
 
+@pytest.mark.parametrize(
+    "wanted",
+    [{"threshold": 0.3}, {"costs": {(0, 1): 4}}, {"class_weight": {0: 5}}],
+    ids=lambda w: next(iter(w)),
+)
+def test_models_decide_as_they_do_in_python(wanted):
+    labels = (X[:, 0] + 0.5 * X[:, 2] > 0.5).astype(int)
+    with in_haste():
+        model = mercer.fit({"size": X[:, 0], "width": X[:, 1]}, labels, minutes=0.001, **wanted)
+    table = {"size": np.linspace(-3, 3, 200), "width": np.zeros(200)}
+    outputs = run(to_onnx(model), model.columns.transform(table))
+    assert outputs["label"].tolist() == model.predict(table).tolist()
+    np.testing.assert_allclose(outputs["probabilities"], model.predict_proba(table), atol=1e-9)
+    likeliest = model.predict_proba(table).argmax(axis=1)
+    assert (model.predict(table) != likeliest).any()  # otherwise there is nothing to see here
+
+
 def test_other_pipelines():
     with pytest.raises(TypeError, match=r"(?s)a pipeline of mercer's columns .*export its last step"):
         to_onnx(make_pipeline(StandardScaler(), mercer.KernelRidge()).fit(X, Y))

@@ -15,6 +15,7 @@ import typer
 import mercer
 from mercer import tables
 from mercer.cli.console import fail, note, print_json, require_apart, spinner, stdout
+from mercer.cli.judging import Judging
 from mercer.cli.options import (
     AsJson,
     Memory,
@@ -105,6 +106,7 @@ def fit(
     target: Target,
     roles: Roles,
     results: Results,
+    judging: Judging,
     memory: Memory = None,
     checkpoint: Annotated[
         Path | None,
@@ -133,13 +135,14 @@ def fit(
                 random_state=seed,
                 groups=roles.group,
                 progress=step,
+                **judging.asked(),
                 **more,
                 **({} if checkpoint is None else {"checkpoint": checkpoint}),
             )
         said = ["--target", target, "--minutes", f"{minutes:g}", "--seed", str(seed)]
         said += [] if memory is None else ["--memory", memory]
         command = shlex.join(
-            ["mercer", "fit", "-" if source.is_piped else name, *said, *spoken(source, roles)]
+            ["mercer", "fit", "-" if source.is_piped else name, *said, *spoken(source, roles, judging)]
         )
         model = replace(model, evidence=replace(model.evidence, command=command, source=name))
         mercer.save(model, output)

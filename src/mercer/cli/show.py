@@ -12,11 +12,13 @@ from rich.text import Text
 
 from mercer.cli.console import printable
 from mercer.tables.model import Model
-from mercer.tables.model.evidence import Contender, Score
 from mercer.tables.model.schema import Column
+from mercer.tables.model.scores import Contender, Score
 from mercer.tables.model.weights import spoken_for
 
 _MOST = 8
+# Scores beside each other: with their intervals no more fit on a line.
+_SCORES = 3
 
 
 def show_model(console: Console, model: Model) -> None:
@@ -26,16 +28,18 @@ def show_model(console: Console, model: Model) -> None:
     line(console, f"{what}: {model.learned_from}, {width:,} columns", "bold")
     line(console, str(model))
     console.print()
-    # Accuracy is one minus the error rate, which is there already.
-    names = [s.name for s in e.scores if s.name != "accuracy"]
-    console.print(
-        table(
-            f"Tested by {e.how}",
-            ["", *(f"{name} (95 %)" for name in names)],
-            [[c.name, *(_score(s) for s in c.scores if s.name in names)] for c in e.contenders],
-            strong=0,
+    for i in range(0, len(e.shown), _SCORES):
+        names = e.shown[i : i + _SCORES]
+        console.print(
+            table(
+                "" if i else f"Tested by {e.how}",
+                ["", *(f"{name} (95 %)" for name in names)],
+                [[c.name, *(_score(s) for s in c.scores if s.name in names)] for c in e.contenders],
+                strong=0,
+            )
         )
-    )
+    for sentence in e.sentences:
+        line(console, f"{sentence[:1].upper()}{sentence[1:]}.", "bold")
     if (held := dict(e.coverage).get(0.9)) is not None:
         line(console, f"Intervals of 90 % held {100 * held:.1f} % of the test rows.")
     if matter := e.weighty[:_MOST]:
@@ -59,7 +63,7 @@ def show_model(console: Console, model: Model) -> None:
         line(console, f"Left out: {name} ({why})", "dim")
     if len(e.dropped) > _MOST:
         line(console, f"Left out: {len(e.dropped) - _MOST:,} more", "dim")
-    for remark in e.remarks:
+    for remark in e.notes:
         line(console, f"Note: {remark}", "dim")
     line(console, f"Solver: {e.certificate}", "dim")
     for bound in e.telling:  # the report has the others, too, and says why
@@ -141,6 +145,7 @@ def facts(model: Model) -> dict[str, Any]:
         "task": model.task,
         "target": model.target,
         "classes": model.classes_,
+        "decision": _decision(model),
         "model": str(model),
         "rows": e.rows,
         "learned_from": min(model.machine.plan_.examples, e.rows),
@@ -150,6 +155,8 @@ def facts(model: Model) -> dict[str, Any]:
         "tested": {
             "how": e.how,
             "rows": len(e.truth),
+            "metric": e.metric,
+            "better": [c.name for c in e.contenders if c.better],
             "scores": _scores(e.contenders[0]),
             "others": {c.name: _scores(c) for c in e.contenders[1:]},
         },
@@ -163,6 +170,14 @@ def facts(model: Model) -> dict[str, Any]:
         "seed": e.seed,
         "seconds": e.seconds,
     }
+
+
+def _decision(model: Model) -> dict[str, Any] | None:
+    """How labels are decided on, if it is not the likeliest that is predicted."""
+    decided = model.decision
+    if decided is None:
+        return None
+    return {"threshold": decided.threshold, "costs": decided.costs, "words": decided.words(model.classes_)}
 
 
 def _column(column: Column, needed: bool) -> dict[str, Any]:

@@ -6,6 +6,7 @@ How a loss turns scores into answers is recognised by its values (the identity, 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from mercer.codegen.symbols import NotTraceable, Symbol
 from mercer.estimators.calibration import Calibration
 from mercer.losses.coding import LabelCoding, TargetCoding
 from mercer.losses.pairs import PairCoding
+from mercer.tables.model.decision import Decision
 
 
 def _some_scores(outputs: int) -> np.ndarray:
@@ -43,6 +45,26 @@ def prediction(graph: OnnxGraph, s: Symbol, coding: TargetCoding) -> Symbol:
         ascending, _ = graph.ops("TopK", 2, s, np.array([t], np.int64), axis=1, largest=0, sorted=1)
         s = graph.op("Gather", ascending, places.astype(np.int64), axis=1)
     return graph.flat(s) if coding.one_dimensional else s
+
+
+# -- decisions of models ----------------------------------------------------------------------------
+
+
+def unweighted(graph: OnnxGraph, P: Symbol, classes: np.ndarray, weights: Mapping[Any, float]) -> Symbol:
+    """Probabilities among rows as they are; see `mercer.tables.model.decision.unweighted`."""
+    w = np.array([weights.get(c, 1.0) for c in classes.tolist()])
+    found = P * (w.min() / w)[None, :]
+    return found / graph.op("MatMul", found, np.ones((len(w), 1)))
+
+
+def decided(graph: OnnxGraph, P: Symbol, decision: Decision, classes: np.ndarray) -> Symbol:
+    """The labels of a threshold, or of the least expected cost."""
+    if decision.threshold is not None:
+        second = graph.flat(graph.op("MatMul", P, np.array([[0.0], [1.0]])))
+        place = graph.op("Where", second >= decision.threshold, np.array(1, np.int64), np.array(0, np.int64))
+    else:
+        place = graph.op("ArgMin", graph.op("MatMul", P, decision.costs), axis=1, keepdims=0)
+    return graph.op("Gather", labels_of(classes), place)
 
 
 # -- labels ---------------------------------------------------------------------------------------

@@ -80,6 +80,8 @@ def to_onnx(
         raise ImportError(f"to_onnx needs onnx ({error}): pip install 'mercer[export]'") from error
     if dtype not in _DTYPES:
         raise ValueError(f"dtype must be 'float64' or 'float32', got {dtype!r}")
+    decision = machine.decision if isinstance(machine, Model) else None
+    weights = getattr(machine.machine, "class_weight", None) if isinstance(machine, Model) else None
     machine, columns, calibration = _parts(machine)
     if isinstance(machine, KernelNeighbours):
         raise TypeError(
@@ -95,6 +97,12 @@ def to_onnx(
     points = GraphPoints(graph, graph.cast(Symbol(graph, "X"), np.float64), machine.n_features_in_)
     try:
         outputs = _outputs(points, machine, calibration)
+        if decision is not None or weights is not None:
+            (P, kind, shape), (label, of, n) = outputs["probabilities"], outputs["label"]
+            P = answers.unweighted(graph, P, machine.classes_, weights or {})
+            if decision is not None:
+                label = answers.decided(graph, P, decision, machine.classes_)
+            outputs |= {"probabilities": (P, kind, shape), "label": (label, of, n)}
     except NotTraceable as reason:
         raise TypeError(f"{machine!r} has no ONNX version: {reason}") from reason
     model = onnx.helper.make_model(

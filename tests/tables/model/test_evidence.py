@@ -6,16 +6,25 @@ import math
 import numpy as np
 import pytest
 from scipy.stats import binomtest
-from sklearn.metrics import log_loss, mean_absolute_error, r2_score, root_mean_squared_error
+from sklearn.metrics import (
+    average_precision_score,
+    balanced_accuracy_score,
+    log_loss,
+    mean_absolute_error,
+    r2_score,
+    roc_auc_score,
+    root_mean_squared_error,
+)
 
 from mercer import KernelRidge
 from mercer.selection import path
 from mercer.tables.model import Evidence
-from mercer.tables.model.evidence import _scores, _wilson
 from mercer.tables.model.learn import Question
+from mercer.tables.model.scores import Resamples, wilson
 from mercer.tables.reading import Table
 
 EVERY = ["price_model", "species_model", "yes_model"]
+RANKS = ["balanced accuracy", "AUC", "average precision"]
 every = pytest.mark.parametrize("name", EVERY)
 
 
@@ -67,12 +76,12 @@ def test_scores_of_all_contenders(evidence, name):
         "linear model",
         "gradient boosting",
     ]
-    names = ["RMSE", "MAE", "R²"] if name == "price_model" else ["error rate", "accuracy", "log loss"]
+    names = ["RMSE", "MAE", "R²"] if name == "price_model" else ["error rate", "accuracy", "log loss", *RANKS]
     for contender in evidence.contenders:
         assert [s.name for s in contender.scores] == names
         for score in contender.scores:
             assert score.low <= score.value <= score.high
-            assert score.larger_is_better == (score.name in ("R²", "accuracy"))
+            assert score.larger_is_better == (score.name in ("R²", "accuracy", *RANKS))
     assert evidence.scores == evidence.contenders[0].scores
     # The model does better than a constant: otherwise these tables say nothing.
     assert evidence.scores[0].high < evidence.contenders[1].scores[0].low
@@ -88,18 +97,26 @@ def test_scores_of_numbers(price_model):
 
 @pytest.mark.parametrize("name", EVERY[1:])
 def test_scores_of_labels(evidence, name, request):
-    wrong, right, loss = evidence.scores
+    wrong, right, loss, balanced, auc, precision = evidence.scores
     assert wrong.value == np.mean(evidence.truth != evidence.predicted)
     assert right.value == pytest.approx(1 - wrong.value) and right.low == pytest.approx(1 - wrong.high)
     classes = request.getfixturevalue(name).classes_
     assert loss.value == pytest.approx(log_loss(evidence.truth, evidence.probability, labels=classes))
+    truth, P = evidence.truth, evidence.probability
+    assert balanced.value == pytest.approx(balanced_accuracy_score(truth, evidence.predicted))
+    if len(classes) == 2:  # "yes" is rarer
+        area, mean = roc_auc_score(truth, P[:, 1]), average_precision_score(truth == "yes", P[:, 1])
+    else:
+        area = roc_auc_score(truth, P, multi_class="ovr")
+        mean = average_precision_score(truth[:, None] == classes, P)
+    assert (auc.value, precision.value) == pytest.approx((area, mean))
     assert (classes[evidence.probability.argmax(axis=1)] == evidence.predicted).all()
 
 
 @pytest.mark.parametrize("errors, n", [(0, 10), (3, 10), (10, 10), (17, 400)])
 def test_wilson_by_scipy(errors, n):
     interval = binomtest(errors, n).proportion_ci(0.95, method="wilson")
-    assert _wilson(errors, n) == pytest.approx((interval.low, interval.high), abs=1e-12)
+    assert wilson(errors, n) == pytest.approx((interval.low, interval.high), abs=1e-12)
 
 
 def test_the_interval_of_the_error_by_the_bootstrap(price_model):
@@ -228,6 +245,6 @@ def test_test_rows_that_are_all_alike(predicted, r2):
     """As scikit-learn has it."""
     truth, predicted = np.full(3, 2.0), np.array(predicted)
     asked = Question(Table.of({"x": truth}), truth, "regression", None)
-    scores = _scores(asked, truth, predicted, None, np.arange(3), np.random.default_rng(0))
+    scores = Resamples.of(asked, truth, np.arange(3), 0).scores(predicted, None)
     assert scores[2].value == r2 == r2_score(truth, predicted)
     assert 0 <= scores[2].low <= scores[2].high <= 1

@@ -9,9 +9,9 @@ from mercer.kernels import Gaussian
 from mercer.selection.search import Clock
 from mercer.tables.model.conformal import Conformal
 from mercer.tables.model.evaluation import _splits
-from mercer.tables.model.evidence import _scores
 from mercer.tables.model.learn import Question
 from mercer.tables.model.machines import calibrated, choose
+from mercer.tables.model.scores import Resamples
 from mercer.tables.model.together import Together
 from mercer.tables.reading import Table
 
@@ -47,7 +47,7 @@ def test_noise_four_times_is_not_explained(quick):
 
 def test_a_coin_four_times_is_not_foreseen(quick):
     model = quick(columns(NOISE[SHUFFLED]), COIN[SHUFFLED])
-    wrong, _, log_loss = model.evidence.scores
+    wrong, _, log_loss, *_ = model.evidence.scores
     assert wrong.value > 0.3 and log_loss.value < 1.0  # no certainty about what was only remembered
     assert wrong.high - wrong.low > 0.25  # of 40 tosses, not of 160
 
@@ -146,14 +146,14 @@ def test_errors_of_units_have_one_say():
 def test_scores_of_copies_have_the_intervals_of_the_rows():
     truth, guess, four = LUCK, LUCK + RNG.standard_normal(40), np.repeat(np.arange(40), 4)
     asked = Question(Table.of({"x": truth}), truth, "regression", None)
-    one = _scores(asked, truth, guess, None, np.arange(40), np.random.default_rng(0))
-    many = _scores(asked, truth[four], guess[four], None, four, np.random.default_rng(0))
+    one = Resamples.of(asked, truth, np.arange(40), 0).scores(guess, None)
+    many = Resamples.of(asked, truth[four], four, 0).scores(guess[four], None)
     for a, b in zip(one, many):
         assert (b.value, b.low, b.high) == pytest.approx((a.value, a.low, a.high))
     labels = Question(Table.of({"x": truth}), COIN, "classification", np.unique(COIN))
     P = np.full((40, 2), 0.5)
-    one = _scores(labels, COIN, np.roll(COIN, 1), P, np.arange(40), None)
-    many = _scores(labels, COIN[four], np.roll(COIN, 1)[four], P[four], four, None)
+    one = Resamples.of(labels, COIN, np.arange(40), 0).scores(np.roll(COIN, 1), P)
+    many = Resamples.of(labels, COIN[four], four, 0).scores(np.roll(COIN, 1)[four], P[four])
     assert [s.low for s in many] == pytest.approx([s.low for s in one])
     assert [s.high for s in many] == pytest.approx([s.high for s in one])
 

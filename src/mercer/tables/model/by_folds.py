@@ -75,7 +75,9 @@ class Folded:
                 out[one.family] = search.refine(one, rows, effort.final_steps // 2)
             if way in (None, _BOTH, _MIXTURE, _FOREST, c.family):
                 out[c.family] = search.refine(c, rows, effort.refine_steps)
-        if self.round_one is not None and (way is None or way.startswith(self.round_one.family + ", learned")):
+        if self.round_one is not None and (
+            way is None or way.startswith(self.round_one.family + ", learned")
+        ):
             for diagonal in (False, True):
                 for i, learned in enumerate(search.learned_metrics(self.round_one, rows, diagonal)):
                     out[f"{learned.family}, round {i + 1}"] = learned

@@ -6,50 +6,30 @@ import platform
 import time
 from dataclasses import dataclass, replace
 from importlib.metadata import version
-from typing import Any
 
 import numpy as np
-from scipy.special import ndtri
 from sklearn.pipeline import Pipeline
 
 import mercer
-from mercer._units import alone, by_size, worth
 from mercer.estimators import KernelRidge
 from mercer.kernels import Kernel
 from mercer.selection.path import path_of_units
 from mercer.tables.model.conformal import Conformal
+from mercer.tables.model.decision import Decided
 from mercer.tables.model.evaluation import OURS, Tested
+from mercer.tables.model.families import Trial
 from mercer.tables.model.learn import Learned, Question
 from mercer.tables.model.machines import LossTrial
-from mercer.tables.model.families import Trial
+from mercer.tables.model.scores import Contender, Resamples, Score
+from mercer.tables.model.sentences import rare_of, sentences_of
 from mercer.tables.model.together import Together
 from mercer.tables.model.weights import Word, words_of
 from mercer.theory import Bound, RiskCertificate
 from mercer.theory import certificate as risk_certificate
 
-_RESAMPLES = 400
 _CURVE_ROWS = 1500
 _BINS = 10
 _LEVELS = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
-
-
-@dataclass(frozen=True)
-class Score:
-    """One measure on test rows, with a 95 % confidence interval."""
-
-    name: str
-    value: float
-    low: float
-    high: float
-    larger_is_better: bool
-
-
-@dataclass(frozen=True)
-class Contender:
-    """A model and its scores on the same test rows."""
-
-    name: str
-    scores: tuple[Score, ...]
 
 
 @dataclass(frozen=True)
@@ -88,6 +68,10 @@ class Evidence:
     repeated : rows that are equal to another one, in all columns that are learned from
     groups : how many groups there were; None if none were given
     words : words of texts that carry what the model says, those of the largest effects first
+    metric : name of what it was judged by first
+    sentences : what must not be missed, the first of the remarks: another model that tested better, a label
+        that is rare, how labels are decided on
+    rare : whether a label is
 
     Examples
     --------
@@ -126,11 +110,29 @@ class Evidence:
     repeated: int = 0
     groups: int | None = None
     words: tuple[Word, ...] = ()
+    metric: str = ""
+    sentences: tuple[str, ...] = ()
+    rare: bool = False
 
     @property
     def scores(self) -> tuple[Score, ...]:
         """Those of the model itself."""
         return self.contenders[0].scores
+
+    @property
+    def shown(self) -> tuple[str, ...]:
+        """Names of the scores that are shown first: more of them where a label is rare."""
+        names, first = [s.name for s in self.scores], self.scores[0].name
+        plain = {"RMSE", "MAE", "R²", "error rate", "log loss", "AUC", first}
+        plain |= {"mean cost", "weighted error rate"}
+        rare = {"average precision", "balanced accuracy"} if self.rare else set()
+        # Accuracy is one minus the error rate, which is there already.
+        return tuple(name for name in names if name in plain | rare and name != "accuracy")
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Remarks besides the sentences."""
+        return self.remarks[len(self.sentences) :]
 
     @property
     def weighty(self) -> tuple[Importance, ...]:
@@ -153,15 +155,17 @@ def gather(
     minutes: float,
     seed: int,
     started: float,
+    decided: Decided,
 ) -> Evidence:
-    """All that is known of what was learned, by a fit that began at `started`."""
+    """All that is known of what was learned, by a fit that began at `started`.
+
+    `result` has the labels that were `decided` on.
+    """
     truth = question.y[result.rows]
-    rng, units = np.random.default_rng(seed), question.units[result.rows]
     everyone = {OURS: (result.predicted, result.probability), **result.others}
-    contenders = [
-        Contender(name, _scores(question, truth, predicted, probability, units, rng))
-        for name, (predicted, probability) in everyone.items()
-    ]
+    resamples = Resamples.of(question, truth, question.units[result.rows], seed)
+    contenders = resamples.contenders(everyone, decided)
+    sentences = (*sentences_of(question, contenders), *decided.said)
     lams, curve, rows = _loo_curve(question, learned, seed)
     risk = _risk(question, truth, result, learned)
     made_with = {name: version(name) for name in ("NumPy", "SciPy", "scikit-learn")}
@@ -170,7 +174,7 @@ def gather(
         truth=truth,
         predicted=result.predicted,
         probability=result.probability,
-        contenders=tuple(contenders),
+        contenders=contenders,
         importance=_importance(result, learned),
         lams=lams,
         loo=curve,
@@ -183,7 +187,10 @@ def gather(
         trials=learned.found.trials,
         loss_trials=learned.loss_trials,
         dropped=dict(learned.columns.dropped_),
-        remarks=tuple(map(str, remarks)),  # words only: some remarks of tables know more
+        remarks=(*sentences, *map(str, remarks)),  # words only: some remarks of tables know more
+        metric=question.metric.name,
+        sentences=sentences,
+        rare=question.classes is not None and rare_of(question.y) is not None,
         rows=len(question.y),
         seed=seed,
         versions={"Mercer": mercer.__version__, **made_with, "Python": platform.python_version()},
@@ -195,66 +202,11 @@ def gather(
     )
 
 
-def _scores(question: Question, truth, predicted, probability, units, rng) -> tuple[Score, ...]:
-    """Intervals know that rows of one unit say little more than one row of it."""
-    if question.classes is None:
-        error = predicted - truth
-        square, size, spread = error**2, np.abs(error), (truth - truth.mean()) ** 2
-        squares, sizes, spreads = _resampled(np.column_stack([square, size, spread]), units, rng).T
-
-        def interval(values: np.ndarray) -> tuple[float, float]:
-            low, high = np.quantile(values, [0.025, 0.975])
-            return float(low), float(high)
-
-        def explained(left: Any, there: Any) -> Any:
-            # Where all rows are alike there is nothing to explain: 0, or 1 if they are met.
-            return np.where(there > 0, 1 - left / np.where(there > 0, there, 1), left == 0)
-
-        r2 = float(explained(square.mean(), spread.mean()))
-        return (
-            Score("RMSE", float(np.sqrt(square.mean())), *interval(np.sqrt(squares)), False),
-            Score("MAE", float(size.mean()), *interval(sizes), False),
-            Score("R²", r2, *interval(explained(squares, spreads)), True),
-        )
-    wrong, n = predicted != truth, len(truth)
-    independent = worth(units)
-    low, high = _wilson(float(wrong.mean()) * independent, independent)
-    place = np.searchsorted(question.classes, truth)
-    losses = -np.log(np.clip(probability[np.arange(n), place], 1e-15, 1))
-    half = 1.96 * float(losses.std()) / np.sqrt(independent)
-    mean = float(losses.mean())
-    return (
-        Score("error rate", float(wrong.mean()), low, high, False),
-        Score("accuracy", float(1 - wrong.mean()), 1 - high, 1 - low, True),
-        Score("log loss", mean, max(mean - half, 0.0), mean + half, False),
-    )
-
-
 def _words(question: Question, learned: Learned) -> tuple[Word, ...]:
     if not learned.columns.texts:
         return ()
     points = learned.columns.transform(question.table)
     return words_of(learned.machine, points, learned.columns.get_feature_names_out())
-
-
-def _resampled(values: np.ndarray, units: np.ndarray, rng) -> np.ndarray:
-    """(resamples, columns): means of the columns over units drawn with replacement."""
-    n = len(values)
-    if alone(units):
-        return values[rng.integers(0, n, (_RESAMPLES, n))].mean(axis=1)
-    sums = np.vstack([values[rows].sum(axis=1) for rows in by_size(units)])
-    sizes = np.concatenate([np.full(len(rows), rows.shape[1]) for rows in by_size(units)])
-    drawn = rng.integers(0, len(sizes), (_RESAMPLES, len(sizes)))
-    return sums[drawn].sum(axis=1) / sizes[drawn].sum(axis=1)[:, None]
-
-
-def _wilson(errors: float, n: float) -> tuple[float, float]:
-    """Wilson's 95 % interval of a proportion."""
-    z = float(ndtri(0.975))
-    p = errors / n
-    centre = (p + z * z / (2 * n)) / (1 + z * z / n)
-    half = z / (1 + z * z / n) * np.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
-    return max(float(centre - half), 0.0), min(float(centre + half), 1.0)
 
 
 def _importance(result: Tested, learned: Learned) -> tuple[Importance, ...]:

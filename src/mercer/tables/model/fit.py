@@ -10,13 +10,14 @@ import numpy as np
 
 from mercer.rows import Rows
 from mercer.rows.placing import is_of_dask
-from mercer.selection.crew import HERE, ClusterCrew
+from mercer.selection.crew import HERE, ClusterCrew, Crew
 from mercer.tables.model.conformal import Conformal
 from mercer.tables.model.evaluation import evaluate
 from mercer.tables.model.evidence import gather
 from mercer.tables.model.large import Allowance, LargeTable, LargeTask, fit_large, too_large
 from mercer.tables.model.learn import Learned, Question
 from mercer.tables.model.model import Model
+from mercer.tables.model.preferences import Preferences
 from mercer.tables.model.search import Progress
 from mercer.tables.model.task import Target, column_of_target, missing, target_of
 from mercer.tables.model.texts import free_texts
@@ -43,6 +44,10 @@ def fit(
     checkpoint: Any = None,
     progress: Progress | None = None,
     client: Any = None,
+    metric: str | None = None,
+    threshold: float | str | None = None,
+    class_weight: Any = None,
+    costs: Any = None,
 ) -> Model:
     """Choose, fit and test a kernel machine for a table.
 
@@ -107,6 +112,24 @@ def fit(
         not fit in memory the machine of all rows is fitted there, if workers see the folder for temporary
         files.
 
+    metric : str, optional
+        What it is judged by first, in comparisons and in all that is shown. Of labels "accuracy" (the
+        default), "balanced_accuracy", "log_loss", "auc" or "average_precision", of numbers "rmse" (the
+        default), "mae" or "r2": as scikit-learn has them. AUC and average precision of several labels are the
+        mean over one against the rest, average precision of two is that of the rarer one.
+    threshold : float or "auto", optional
+        Of two labels: the second (as they are sorted) is predicted where its probability is at least this.
+        "auto" takes that with the best accuracy or balanced accuracy (whichever is the metric; of metrics
+        that do not look at predicted labels the latter), or with the least `costs`, on the rows that took no
+        part; each of those is tested with one that was found on others.
+    class_weight : "balanced" or mapping of labels to weights, optional
+        What rows of a label weigh in the last fit and in its calibration; 1 if not named. Kernel, loss and
+        λ are looked for without. Probabilities remain those of labels as frequent as they are; without
+        `threshold` and `costs` the label with the largest product of weight and probability is predicted.
+    costs : mapping or matrix, optional
+        What errors cost: ``{(true, predicted): cost}``, errors that are not named costing 1, or a matrix with
+        a row for each true label. The label with the least expected cost, by the probabilities, is predicted.
+
     Returns
     -------
     Model
@@ -130,6 +153,7 @@ def fit(
     if not isinstance(random_state, int | np.integer) or random_state < 0:
         raise ValueError(f"random_state must be a whole number from 0 on, got {random_state!r}")
     seed, ignored = int(random_state), _ignored(ignore, y, target, groups)
+    wanted = Preferences(metric, threshold, class_weight, costs)
     X = place_of(X) if is_place(X) else X
     crew = HERE if client is None else ClusterCrew(client)
     if (why := _why_by_parts(X, memory, checkpoint)) is not None:
@@ -137,11 +161,8 @@ def fit(
         source = _in_parts(X, kinds or {}, ignored, name if task == "regression" else None)
         tell = progress or (lambda text: None)
         allowance = Allowance.of(memory)
-        return fit_large(
-            LargeTask(
-                source, name, task, groups, float(minutes), seed, allowance, checkpoint, tell, why, crew
-            )
-        )
+        means = (float(minutes), seed, allowance, checkpoint, tell, why, crew)
+        return fit_large(LargeTask(source, name, task, groups, *means, wanted))
     started = time.monotonic()
     held = _held(X, kinds)
     X = held if isinstance(X, Place) else X
@@ -152,17 +173,32 @@ def fit(
     table, asked, together = _testable(table, asked, together)
     together.require_some()
     classes = np.unique(asked.y) if asked.task == "classification" else None
-    question = Question(table, asked.y, asked.task, classes, together.units, texts)
+    question = wanted.on(Question(table, asked.y, asked.task, classes, together.units, texts))
     tell = progress or (lambda text: None)
+    return _answered(question, wanted, (name, asked, together), (float(minutes), seed, started), tell, crew)
+
+
+def _answered(
+    question: Question,
+    wanted: Preferences,
+    target: tuple[str, Target, Together],
+    times: tuple[float, int, float],
+    tell: Progress,
+    crew: Crew,
+) -> Model:
+    """The model of a table in memory, tested; `times` are minutes, seed and when it began."""
+    (name, asked, together), (minutes, seed, _) = target, times
     result, learned = evaluate(question, 60 * minutes, seed, tell, crew)
-    conformal = _conformal(question, result, learned, seed) if classes is None else None
+    result, decided = wanted.decided(question, result, seed)
+    conformal = _conformal(question, result, learned, seed) if question.classes is None else None
     tell("What is known of it")
-    remarks = [*table.remarks, f"{asked.task}: {asked.remark}", *together.remarks(), *result.remarks]
+    remarks = [*question.table.remarks, f"{asked.task}: {asked.remark}", *together.remarks(), *result.remarks]
     remarks += _what_others_see(learned)
-    evidence = gather(question, result, learned, conformal, remarks, together, float(minutes), seed, started)
-    columns, machine = learned.columns, learned.machine
+    evidence = gather(question, result, learned, conformal, remarks, together, *times, decided)
+    columns, machine, calibration = learned.columns, learned.machine, learned.calibration
+    schema = columns.schema_
     return Model(
-        asked.task, name, columns.schema_, columns, machine, learned.calibration, conformal, evidence
+        asked.task, name, schema, columns, machine, calibration, conformal, evidence, decided.decision
     )
 
 

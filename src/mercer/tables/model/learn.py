@@ -17,9 +17,11 @@ from mercer.estimators.calibration import Calibration
 from mercer.selection.crew import HERE, Crew
 from mercer.selection.search import Clock
 from mercer.tables.model.columns import Columns
+from mercer.tables.model.decision import unweighted
 from mercer.tables.model.effort import Effort
-from mercer.tables.model.machines import LossTrial, calibrated, choose
 from mercer.tables.model.families import Found
+from mercer.tables.model.machines import LossTrial, calibrated, choose
+from mercer.tables.model.metric import Metric, metric_of
 from mercer.tables.model.search import SMALL, KernelSearch, Progress
 from mercer.tables.model.text_search import TextSearch
 from mercer.tables.model.texts import bag_of, kernel_terms, moved
@@ -43,10 +45,15 @@ class Question:
     # None: every row stands for itself
     units: np.ndarray = None  # type: ignore[assignment]
     texts: tuple[str, ...] = ()  # columns of names or free text
+    # What predictions are judged by; None: accuracy, or the root mean squared error
+    metric: Metric = None  # type: ignore[assignment]
+    class_weight: Mapping[Any, float] | None = None  # what rows of each label weigh in the fit
 
     def __post_init__(self) -> None:
         if self.units is None:
             object.__setattr__(self, "units", np.arange(len(self.y)))
+        if self.metric is None:
+            object.__setattr__(self, "metric", metric_of(None, self.task, self.classes, self.y))
 
     def take(self, rows: np.ndarray) -> Question:
         """Some of the rows."""
@@ -89,8 +96,12 @@ class Learned:
 def probabilities(machine: Any, calibration: Calibration | None, points: np.ndarray) -> np.ndarray:
     """Probability of each class, by the machine's own means or by calibrated scores."""
     if calibration is None:
-        return machine.predict_proba(points)
-    return calibration.probability(machine.scores(points), machine.coding_)
+        P = machine.predict_proba(points)
+    else:
+        P = calibration.probability(machine.scores(points), machine.coding_)
+    # A machine that took some rows for several has the probabilities of such rows.
+    weights = getattr(machine, "class_weight", None)
+    return P if weights is None else unweighted(P, machine.classes_, weights)
 
 
 def learn(question: Question, seconds: float, seed: int, progress: Progress, crew: Crew = HERE) -> Learned:
@@ -114,6 +125,8 @@ def learn(question: Question, seconds: float, seed: int, progress: Progress, cre
         chosen = choose(
             question.task, best.kernel, best.mu, X, question.y, seconds, clock, seed, question.units, crew
         )
+        if question.class_weight is not None:
+            chosen.machine.set_params(class_weight=dict(question.class_weight))
         remarks = (_TOO_SLOW,) * clock.ended + chosen.remarks
         learned = Learned(columns, chosen.machine, None, found, chosen.trials, remarks)
         return _fitted(learned, question, X, seed, progress)

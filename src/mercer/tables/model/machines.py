@@ -24,6 +24,7 @@ from mercer.representations import Full, Nystrom, Representation
 from mercer.selection.crew import HERE, Crew
 from mercer.selection.path import loo_of_units
 from mercer.selection.search import Clock, Stage, search
+from mercer.tables.model.decision import row_weights
 from mercer.tables.model.effort import centres_within, fit_seconds
 from mercer.tables.model.tabulated import Tabulated
 from mercer.tables.model.texts import letters_a_row
@@ -219,16 +220,18 @@ def calibrated(
     units = np.arange(len(y)) if units is None else units
     vectors, by_folds = machine.kernel_.vectors, isinstance(machine, KernelSVC) and not machine.probability
     if by_folds and vectors:
-        return Calibration.learn(machine, X, y, None, None, units)
+        return Calibration.learn(machine, X, y, None, row_weights(machine, y), units)
     if not by_folds and not isinstance(machine, KernelClassifier):
         return None
     rows = _some_rows(y, "classification", seed + 1)
     kernel, here = _compared(machine.kernel_, X[rows])
     part = clone(machine).set_params(kernel=machine.kernel if vectors else kernel)
     if by_folds:
-        return Calibration.learn(part.fit(here, y[rows]), here, y[rows], None, None, units[rows])
+        weights = row_weights(machine, y[rows])
+        return Calibration.learn(part.fit(here, y[rows]), here, y[rows], None, weights, units[rows])
     part.set_params(lam=machine.lam_ * len(y) / len(rows), representation="full")
     problem, coding = part.problem(here, y[rows])
     left = loo_of_units(part, here, y[rows], None, units[rows])
     scores = problem.y - np.reshape(left, problem.y.shape)
-    return Calibration.of_scores(scores, np.searchsorted(coding.classes, y[rows]), coding)
+    labels = np.searchsorted(coding.classes, y[rows])
+    return Calibration.of_scores(scores, labels, coding, row_weights(machine, y[rows]))

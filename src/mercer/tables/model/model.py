@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 
 from mercer._params import require_count
-from mercer._state import is_fitted, require
+from mercer._state import POSITIVE, fits, is_fitted, require
 from mercer.estimators.answers import Labelled
 from mercer.estimators.base import KernelMachine
 from mercer.estimators.calibration import Calibration
@@ -19,6 +19,7 @@ from mercer.kernels import Kernel
 from mercer.kernels.transforms import LengthScales
 from mercer.tables.model.columns import Columns
 from mercer.tables.model.conformal import Conformal
+from mercer.tables.model.decision import Decision
 from mercer.tables.model.evidence import Evidence
 from mercer.tables.model.learn import probabilities
 from mercer.tables.model.schema import Schema
@@ -47,6 +48,9 @@ class Model:
     evidence : Evidence
         Test error beside that of other models, importance of columns, calibration, certificate, bounds, and
         what was tried.
+    decision : Decision
+        How probabilities become labels, where `mercer.fit` was given a threshold, costs or weights of labels;
+        None: the likeliest label is predicted.
 
     Examples
     --------
@@ -65,6 +69,7 @@ class Model:
     calibration: Calibration | None
     conformal: Conformal | None
     evidence: Evidence
+    decision: Decision | None = None
 
     def predict(self, X: Any) -> np.ndarray:
         """Numbers or labels for the rows of a table (anything `mercer.tables.Table.of` takes), or of a file,
@@ -162,7 +167,9 @@ class Model:
         """What the machine says of points. Of none it would, as scikit-learn does, refuse to say anything."""
         if not len(points):
             return np.empty(0) if self.classes_ is None else self.classes_[:0].copy()
-        return self.machine.predict(points)  # type: ignore[attr-defined]
+        if self.decision is None or self.classes_ is None:
+            return self.machine.predict(points)  # type: ignore[attr-defined]
+        return self.decision.labels(probabilities(self.machine, self.calibration, points), self.classes_)
 
     def words(self, count: int = 20) -> tuple[Word, ...]:
         """Words of texts, and parts of words, that carry what it says, those of the largest effects first.
@@ -201,7 +208,10 @@ class Model:
 
     @property
     def pipeline_(self) -> Pipeline:
-        """A scikit-learn pipeline of the two fitted steps, "columns" and "machine"; it predicts the same."""
+        """A scikit-learn pipeline of the two fitted steps, "columns" and "machine".
+
+        It predicts the same, unless there is a `decision`, which it does not know.
+        """
         return Pipeline([("columns", self.columns), ("machine", self.machine)])
 
     def __str__(self) -> str:
@@ -227,9 +237,10 @@ class Model:
         ]
         width = max(len(c.name) for c in e.contenders)
         for c in e.contenders:
-            scores = [s for s in c.scores if s.name != "accuracy"]
+            scores = [s for s in c.scores if s.name in e.shown]
             shown = "   ".join(f"{s.name} {s.value:.4g} [{s.low:.4g}, {s.high:.4g}]" for s in scores)
             lines.append(f"  {c.name:<{width}}  {shown}")
+        lines += [f"{sentence[:1].upper()}{sentence[1:]}." for sentence in e.sentences]
         if top := e.weighty[:6]:
             shown = ", ".join(f"{i.column} +{i.increase:.3g}" for i in top)
             lines.append(f"Columns that matter (growth of the error when shuffled): {shown}")
@@ -241,7 +252,7 @@ class Model:
         lines.append(f"Solver: {e.certificate}")
         lines += [f"{bound}" for bound in e.telling]
         lines += [f"Left out: {name} ({why})" for name, why in list(e.dropped.items())[:8]]
-        return "\n".join(lines + [f"Note: {remark}" for remark in e.remarks])
+        return "\n".join(lines + [f"Note: {remark}" for remark in e.notes])
 
     def check_state(self) -> None:
         """Refuse parts that are not fitted, or not to each other."""
@@ -265,6 +276,14 @@ class Model:
             self.calibration.check_for(machine.coding_)
         elif labelled:
             require(hasattr(machine, "predict_proba"), "its classes have no probabilities")
+        if self.decision is not None:
+            require(labelled, "a regression decides on no labels")
+            self.decision.check_for(machine.classes_)
+        weights = getattr(machine, "class_weight", None)
+        if weights is not None:
+            known = isinstance(weights, dict) and set(weights) <= set(machine.classes_.tolist())
+            sound = known and all(fits(w, POSITIVE) for w in weights.values())
+            require(sound, "the weights of its labels are no positive numbers")
 
     def try_state(self) -> None:
         """Answer for a row in which all is missing."""

@@ -12,10 +12,9 @@ import numpy as np
 from mercer._units import alone, count, held_out
 from mercer.engines import Tiled
 from mercer.estimators import KernelRidge
-from mercer.kernels import Kernel
+from mercer.selection import MetricRule, metric_rounds
 from mercer.selection.crew import HERE, Crew
 from mercer.selection.gradient import LooSurface, descend
-from mercer.selection import MetricRule, metric_rounds
 from mercer.selection.objectives import row_order
 from mercer.selection.path import path_of_units
 from mercer.selection.search import Clock, Job, Sharing, search
@@ -202,11 +201,17 @@ class KernelSearch:
         start = round_one(tried, _ROUND) if effort.metrics else None
         if start is None:
             return jobs
-        return jobs + [partial(self._metric, start, d, effort.refine_rows, "length scales") for d in (False, True)]
+        return jobs + [
+            partial(self._metric, start, d, effort.refine_rows, "length scales") for d in (False, True)
+        ]
 
     def _last_look(self, tried: Sequence[Candidate]) -> list[Job]:
         self.progress("The best on more rows")
-        ranked, rows, steps = sorted(latest(tried), key=error_of), self.effort.final_rows, self.effort.final_steps
+        ranked, rows, steps = (
+            sorted(latest(tried), key=error_of),
+            self.effort.final_rows,
+            self.effort.final_steps,
+        )
         moved = [c for c in ranked if c.family in FAMILIES]
         jobs = [self._moved(c, rows, steps, "last look") for c in pair(moved)]
         jobs += [self._moved(one_width(c), rows, steps // 2, "last look") for c in self.screened(tried)[:2]]

@@ -146,6 +146,20 @@ def test_labels(file, few, monkeypatch):
     assert abs(P.max(axis=1).mean() - right.mean()) < 0.05
 
 
+def test_labels_by_costs_and_weights(file, few, monkeypatch):
+    monkeypatch.setattr("mercer.tables.model.machines._CS", ())
+    wanted = {"metric": "auc", "class_weight": {"high": 3}, "costs": {("low", "high"): 5}}
+    source = LargeTable(file, without=["y"])
+    model = mercer.fit(source, target="kind", memory="100kB", minutes=0.05, random_state=1, **wanted)
+    weights, table = model.machine.class_weight, read(file)
+    assert weights["high"] == pytest.approx(3 * weights["low"])
+    P = model.predict_proba(table)  # of labels as frequent as they are
+    assert abs(P[:, 0].mean() - np.mean(table["kind"] == "high")) < 0.05
+    expected = np.where(P[:, 0] > 5 * P[:, 1], "high", "low")
+    np.testing.assert_array_equal(model.predict(table), expected)
+    assert model.evidence.scores[0].name == "AUC" and model.evidence.scores[0].value > 0.9
+
+
 def test_the_sample_s_model_is_kept_if_it_is_better_or_the_only_one(file, few, monkeypatch):
     monkeypatch.setattr(the_road, "error_on", lambda learned, rows: float(learned.machine.plan_.examples))
     model = mercer.fit(LargeTable(file, without=["kind"]), "y", memory="100kB", minutes=0.05)

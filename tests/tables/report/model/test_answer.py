@@ -49,7 +49,7 @@ def test_the_question(regression_model, classification_model):
     "theirs, words",
     [
         ((2.0, 1.9, 2.1), "is clearly below that of a linear model (error 50 % smaller)."),
-        ((1.05, 0.95, 1.2), "close to a linear model (error 5 % smaller): the intervals overlap"),
+        ((1.05, 0.95, 1.2), "close to a linear model (error 5 % smaller): the difference may be chance"),
         ((0.5, 0.4, 0.6), "is clearly above that of a linear model (error 100 % larger). On this table"),
         ((0.0, 0.0, 0.0), "above that of a linear model (error 1 against 0)"),
         ((1.0, 0.9, 1.1), "(the same error)"),
@@ -68,3 +68,19 @@ def test_without_a_single_error(classification_model, parse):
     best = (Score("error rate", 0.0, 0.0, 0.03, False), Score("accuracy", 1.0, 0.97, 1.0, True), e.scores[2])
     evidence = replace(e, predicted=e.truth, contenders=(Contender("mercer", best), *e.contenders[1:]))
     assert "none at all" in _words(replace(classification_model, evidence=evidence), parse)
+
+
+def test_the_chosen_metric_is_first(classification_model, parse):
+    e = classification_model.evidence
+    auc = next(s for s in e.scores if s.name == "AUC")
+    scores = (auc, *(s for s in e.scores if s is not auc))
+    others = tuple(
+        replace(c, scores=(next(s for s in c.scores if s.name == "AUC"),)) for c in e.contenders[1:]
+    )
+    said = ("gradient boosting tested better: AUC 1 against 0.5",)
+    evidence = replace(e, contenders=(Contender("mercer", scores), *others), metric="auc", sentences=said)
+    text = _words(replace(classification_model, evidence=evidence), parse)
+    assert text.index("Judged by AUC") < text.index("the wrong label")
+    assert "Gradient boosting tested better: AUC 1 against 0.5." in text
+    assert text.index("judges order; 0.5 is chance") < text.index("judges probabilities")
+    assert f"against {others[0].scores[0].value:#.3g}" in text

@@ -19,6 +19,7 @@ from mercer.representations import Nystrom
 from mercer.rows import ArrayRows, progress
 from mercer.selection.crew import ClusterCrew, Crew
 from mercer.solvers import Passes
+from mercer.tables.model.decision import row_weights
 from mercer.tables.model.learn import Learned, Question
 from mercer.tables.model.machines import LEAST_LOGISTIC
 
@@ -74,7 +75,8 @@ def with_probabilities(learned: Learned, machine: KernelMachine, choice: Questio
         known: Any = machine
         points = learned.columns.transform(choice.table)
         labels = np.searchsorted(known.classes_, choice.y)
-        calibration = Calibration.of_scores(known.scores(points), labels, known.coding_)
+        weights = row_weights(machine, choice.y)
+        calibration = Calibration.of_scores(known.scores(points), labels, known.coding_, weights)
     return replace(learned, machine=machine, calibration=calibration)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 import time
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,7 @@ from mercer.tables.model.large.stored import Answered, Kept, PointsOfRows, keep,
 from mercer.tables.model.large.timing import Prospect, Timetable
 from mercer.tables.model.learn import Learned, Question, learn
 from mercer.tables.model.model import Model
+from mercer.tables.model.preferences import Preferences
 from mercer.tables.model.search import Progress
 from mercer.tables.model.task import Target, numbers_of, target_of
 from mercer.tables.model.texts import free_texts
@@ -58,6 +59,7 @@ class LargeTask:
     tell: Progress
     why: str  # it is read part by part
     crew: Crew = HERE  # who tries candidates, and passes over the rows
+    wanted: Preferences = field(default_factory=Preferences)
 
 
 def fit_large(asked: LargeTask) -> Model:
@@ -136,6 +138,7 @@ class _Drawn:
         spare = SampledTable(sides.tested, asked.seed)
         spare.add(drawn.take(free), rows[free])
         question = Question(table.take(mine), y[mine], target.task, classes, _numbered(units[mine]), texts)
+        question = asked.wanted.on(question)
         answered = Answered(asked.target, classes)
         labels = tuple(map(str, rare))
         return cls(question, answered, target, sides, together, labels, others, spare, rows[mine])
@@ -315,18 +318,27 @@ def _model(
     how = f"{len(test.y):,} rows held out of search and fit{drawn}"
     streamed = best.machine.plan_.examples
     result = Tested(how, tested, predicted, probability, others, importance, 1.0, best.remarks, streamed)
+    result, decided = asked.wanted.decided(whole, result, asked.seed)
     conformal = None
     if test.classes is None:
         points, kernel = best.columns.transform(test.table), best.found.best.kernel
         conformal = Conformal.of(test.y - predicted, points, kernel, asked.seed, test.units)
     asked.tell("What is known of it")
     remarks = [*remarks, *best.remarks]
-    minutes, seed = float(asked.minutes), asked.seed
-    evidence = gather(whole, result, best, conformal, remarks, sample.together, minutes, seed, started)
-    columns, task = best.columns, test.task
-    return Model(
-        task, asked.target, columns.schema_, columns, best.machine, best.calibration, conformal, evidence
+    times, together = (float(asked.minutes), asked.seed, started), sample.together
+    evidence = gather(whole, result, best, conformal, remarks, together, *times, decided)
+    columns, machine, calibration = best.columns, best.machine, best.calibration
+    made = (
+        asked.target,
+        columns.schema_,
+        columns,
+        machine,
+        calibration,
+        conformal,
+        evidence,
+        decided.decision,
     )
+    return Model(test.task, *made)
 
 
 def _both(test: Question, sample: Question) -> Question:

@@ -32,7 +32,7 @@ def matter(page: Report, model: Model) -> None:
     read = {encoder.name for encoder in model.columns.encoders_}
     ranked = [i for i in e.importance if i.column in read]
     shown = ranked[:MOST]
-    unit = e.scores[0].name
+    unit = "RMSE" if model.task == "regression" else "error rate"
     height = 0.85 + 0.235 * len(shown)
     page.text(_weighty(ranked))
     figures = [

@@ -72,11 +72,17 @@ _GLOSSARY = {
     "RMSE": "root mean squared error: √ of the mean of squared errors, in the units of the target.",
     "MAE": "mean absolute error: how far off a prediction is on average.",
     "R²": "1 − squared errors / variance: 1 is perfect, 0 is no better than the mean.",
+    "AUC": "the share of pairs of rows of two labels that are in the right order by probability; 0.5 is "
+    "chance. Of several labels it is the mean of one against the rest.",
+    "Average precision": "for each row of a label the share of that label among rows at least as likely to "
+    "have it, on average; by chance that label's share. Of two labels that of the rarer one.",
+    "Balanced accuracy": "the share of each label's rows that were given it, averaged over labels.",
     "Log loss": "−log of the probability given to what came true, on average; 0 is perfect.",
     "Kernel": "a measure of how alike two rows are; the prediction is a weighted sum of such likenesses.",
     "95 % interval": "a range that would hold the true value in 95 of 100 repetitions of the whole test.",
 }
 _REGRESSION = {"Conformal", "RMSE", "MAE", "R²"}
+_CLASSIFICATION = {"Log loss", "AUC", "Average precision", "Balanced accuracy"}
 
 
 def reproduce(page: Report, model: Model, command: str | None, source: str | None) -> None:
@@ -90,6 +96,9 @@ def reproduce(page: Report, model: Model, command: str | None, source: str | Non
         asked = f"{model.target!r}, task={model.task!r}, minutes={e.minutes:g}, random_state={e.seed}"
         if e.groups is not None:
             asked += ", groups=groups"
+        if e.metric not in ("", "accuracy", "rmse"):
+            asked += f", metric={e.metric!r}"
+        asked += _deciding(model)
         page.code(
             f"import mercer\n\nmodel = mercer.fit({table}, {asked})\n"
             "mercer.tables.report.model_report(model).write('report.html')"
@@ -109,14 +118,26 @@ def reproduce(page: Report, model: Model, command: str | None, source: str | Non
             ("Minutes", f"{e.minutes:g} allowed, {e.seconds / 60:.2g} taken"),
             ("Seed", e.seed),
             ("Tested by", e.how),
+            *([("Decision", model.decision.words(model.classes_))] if model.decision is not None else []),
             *[("Remark", remark) for remark in e.remarks],
             ("Versions", ", ".join(f"{name} {version}" for name, version in e.versions.items())),
         ]
     )
 
 
+def _deciding(model: Model) -> str:
+    """Arguments of `mercer.fit` that a decision came from, as far as it knows them."""
+    weights, d = getattr(model.machine, "class_weight", None), model.decision
+    out = "" if weights is None else f", class_weight={ {c: round(w, 4) for c, w in weights.items()}!r}"
+    if d is not None and d.threshold is not None:
+        out += f", threshold={d.threshold:.4g}"
+    elif d is not None and weights is None:
+        out += f", costs={d.costs.tolist()!r}" if len(d.costs) <= 4 else ", costs=costs"  # type: ignore
+    return out
+
+
 def glossary(page: Report, model: Model) -> None:
     """The words on this page."""
     page.section("Glossary")
-    absent = {"Log loss"} if model.task == "regression" else _REGRESSION
+    absent = _CLASSIFICATION if model.task == "regression" else _REGRESSION
     page.facts([(word, meaning) for word, meaning in _GLOSSARY.items() if word not in absent])
