@@ -13,6 +13,7 @@ from scipy.linalg.blas import dsyrk
 from scipy.optimize import minimize
 from sklearn.base import clone
 
+from mercer._threads import stopping_point
 from mercer._units import by_size, equal_rows, units_of
 from mercer.engines import Tiled
 from mercer.estimators.base import KernelMachine
@@ -357,6 +358,7 @@ def lowest(
 
     def watched(theta: np.ndarray) -> tuple[float, np.ndarray]:
         nonlocal count
+        stopping_point()
         if seconds is not None and count and time.monotonic() - started > seconds:
             raise _OutOfTime
         count += 1

@@ -5,8 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, TypeVar
 
+from mercer._threads import Stopped, stop_when, stopping_point
 from mercer.selection.crew import HERE, Crew
 
 # A trial: a dataclass with a field `seconds`.
@@ -16,10 +18,6 @@ Job = Callable[[], Sequence[T]]
 # What to try next, given all trials so far; nothing: the search ends.
 Stage = Callable[[Sequence[T]], Sequence[Job[T]]]
 
-# How much longer than forecast, and than so many seconds, work may take before a patient clock ends it.
-_PATIENCE, _LEAST_PATIENCE = 20.0, 600.0
-
-
 @dataclass
 class Clock:
     """How long a search may take."""
@@ -27,15 +25,6 @@ class Clock:
     seconds: float
     started: float = field(default_factory=lambda: time.monotonic())
     ended: bool = False  # was anything left out, or stopped, because time was up?
-
-    @classmethod
-    def patient(cls, seconds: float) -> Clock:
-        """An emergency brake for work that was forecast to take so long.
-
-        What is tried is decided beforehand: if the clock did, what is found would depend on what else the
-        computer does. It ends only what takes far longer.
-        """
-        return cls(max(_PATIENCE * seconds, _LEAST_PATIENCE))
 
     @property
     def left(self) -> float:
@@ -78,7 +67,8 @@ def search(
     `trials` grows, and `told` sees it after every stage; the first stage is tried in any case. Jobs of a
     stage run side by side, one thread each, on whatever the crew is, and their trials come in the order of
     the jobs: what is found is a matter of the stages, not of threads. A trial is told how many `seconds` it
-    took; trials that were made together share theirs.
+    took; trials that were made together share theirs. A job of a later stage that is under way when time is
+    up is given up at its next stopping point, and has no trials.
     """
     for stage in stages:
         if trials and clock.up():
@@ -87,7 +77,8 @@ def search(
         if not jobs:
             return
         who = HERE if any(isinstance(job, Sharing) for job in jobs) else crew
-        for made in who.map(_timed, jobs, clock):
+        timed = partial(_in_time, clock) if trials else _timed
+        for made in who.map(timed, jobs, clock):
             trials += made
         told(trials)
 
@@ -97,3 +88,15 @@ def _timed(job: Job[T]) -> list[T]:
     made = job()
     seconds = (time.monotonic() - started) / max(len(made), 1)
     return [replace(trial, seconds=seconds) for trial in made]
+
+
+def _in_time(clock: Clock, job: Job[T]) -> list[T]:
+    """Nothing, if the clock is up before the job is done."""
+    if clock.up():
+        return []
+    try:
+        with stop_when(clock.up):
+            return _timed(job)
+    except Stopped:
+        stopping_point()  # is it all that is to be given up, and not this job alone?
+        return []
