@@ -16,6 +16,8 @@ TITLES = {
     "boosting": "boosting, tuned",
     "boosting-defaults": "boosting",
     "linear": "linear",
+    "lightgbm": "LightGBM",
+    "catboost": "CatBoost",
     "xrfm": "xRFM",
 }
 MARGIN = 1.02  # what "not worse" means: at most 2 % more error than the best kernel machine
@@ -24,6 +26,10 @@ HEADS = {
     "regression": ("Regression: RMSE on the test rows", 1.0),
     "classification": ("Classification: errors in % of the test rows", 100.0),
 }
+
+
+def curves_as_csv(results):
+    return ''
 
 
 def markdown(store: Store) -> str:

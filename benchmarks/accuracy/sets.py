@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -169,6 +170,12 @@ def load(name: str, fold: int = 0, max_train: int | None = MAX_TRAIN) -> Split:
     X, y = _sample(X, y.astype(kind), max_train, fold)
     X_test, y_test = _sample(X_test, y_test.astype(kind), MAX_TEST, fold)
     return Split(_columns(X), y, _columns(X_test), y_test, this.categories, of)
+
+
+@cache
+def test_answers(name: str, fold: int = 0) -> np.ndarray:
+    """What the test rows are to be."""
+    return load(name, fold, 1).y_test
 
 
 def training_rows(name: str, fold: int = 0) -> int:
