@@ -16,7 +16,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from benchmarks import real
-from benchmarks.accuracy import known, ours, report, runner, sets
+from benchmarks.accuracy import curves, known, ours, report, runner, sets
 from benchmarks.accuracy.results import Results
 from benchmarks.accuracy.score import ERROR
 from benchmarks.accuracy.store import RESULTS, Store
@@ -62,11 +62,11 @@ def _known(options: argparse.Namespace, store: Store) -> None:
 def _report(options: argparse.Namespace, store: Store) -> None:
     results = Results(store, options.rows, options.minutes, options.version)
     text = report.markdown(results)
-    target, curves = store.folder / "report.md", store.folder / "rows.csv"
-    if results.records:
+    target, points = store.folder / "report.md", store.folder / "rows.csv"
+    if results.everything:
         target.write_text(text)
-        curves.write_text(report.curves_as_csv(results))
-        print(f"written to {target} and {curves}", file=sys.stderr)
+        points.write_text(curves.as_csv(curves.points(results)))
+        print(f"written to {target} and {points}", file=sys.stderr)
     print(text)
 
 
@@ -79,11 +79,15 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     methods = f"ours, peers, or of {', '.join(runner.METHODS)}"
     parser.add_argument("--methods", nargs="+", metavar="METHOD", help=methods)
     parser.add_argument("--folds", nargs="+", type=int, help="0–9; without: 0, 1, 2 of small tables, else 0")
-    parser.add_argument("--rows", type=_rows, metavar="N|all", help=f"for training; without: {sets.MAX_TRAIN}")
+    parser.add_argument(
+        "--rows", type=_rows, metavar="N|all", help=f"for training; without: {sets.MAX_TRAIN}"
+    )
     parser.add_argument("--minutes", type=float, help="Mercer's; default %(default)s", default=ours.MINUTES)
     parser.add_argument("--version", help="a name for this state of Mercer; without: a digest of its source")
     parser.add_argument("--limit", type=float, default=900, help="seconds for a result (default %(default)s)")
-    parser.add_argument("--jobs", type=int, default=1, help="results found side by side (default %(default)s)")
+    parser.add_argument(
+        "--jobs", type=int, default=1, help="results found side by side (default %(default)s)"
+    )
     parser.add_argument("--threads", type=int, default=1, help="of each of them (default %(default)s)")
     parser.add_argument("--store", type=Path, metavar="DIR", help=f"where results lie; without: {RESULTS}/…")
     parser.add_argument("--force", action="store_true", help="find again what is stored")
@@ -134,7 +138,9 @@ def _line(record: dict) -> str:
         return f"{head}{record['status']}, {record['message']} ({record['seconds']} s)"
     key = ERROR[record["task"]]
     more = "".join(f", {k} {record[k]:.3g}" for k in ("r2", "logloss", "coverage", "width") if k in record)
-    return f"{head}{key} {record[key]:.4g} ± {record['se']:.2g}{more} ({record['seconds']} s) {record['chosen']}"
+    return (
+        f"{head}{key} {record[key]:.4g} ± {record['se']:.2g}{more} ({record['seconds']} s) {record['chosen']}"
+    )
 
 
 if __name__ == "__main__":

@@ -64,11 +64,12 @@ class Results:
         minutes: float = MINUTES,
         version: str | None = None,
     ) -> None:
-        self.store, self.most = store, most
+        self.store, self.most, self.minutes = store, most, minutes
         self.everything = [
             r
             for r in store.read().values()
-            if r["minutes"] in (None, minutes) and (version is None or r["minutes"] is None or r["version"] == version)
+            if r["minutes"] in (None, minutes)
+            and (version is None or r["minutes"] is None or r["version"] == version)
         ]
         self.records: dict[tuple[str, int, str], dict] = {}
         self.known: dict[tuple[str, str], dict] = {}
@@ -114,14 +115,19 @@ class Results:
         return r["n"], r["d"]
 
     def _value(self, name: str, method: str, key: str | None = None) -> float | None:
-        """The mean over the folds, if there is a number for each of them."""
+        """The mean over the folds, if there is a number for each of them.
+
+        Ten digits of it: equal shares of wrong rows stay equal, however they were added up.
+        """
         records = self.of(name, method)
         if not records:
             return None
         key = key or ERROR[records[0]["task"]]
         done = [r for r in records if key in r]
         folds = {fold for r in done for fold in (r["folds"] if r.get("known") else [r["fold"]])}
-        return float(np.mean([r[key] for r in done])) if done and folds == self.folds(name) else None
+        if not done or folds != self.folds(name):
+            return None
+        return float(f"{np.mean([r[key] for r in done]):.10g}")
 
     def se(self, name: str, method: str) -> float | None:
         """The standard error of the mean over the folds, as if their test rows were different ones."""
@@ -195,7 +201,7 @@ class Results:
             if d is None:
                 return self._apart(name, peer), False
             differences.append(d)
-        return _in_standard_errors(np.concatenate(differences)), True
+        return in_standard_errors(np.concatenate(differences)), True
 
     def _apart(self, name: str, peer: str) -> float | None:
         ours, theirs = self.value(name, "mercer"), self.value(name, peer)
@@ -231,11 +237,14 @@ class Results:
         return found
 
     def seconds(self, names: list[str], method: str) -> float | None:
-        found = [r["seconds"] for n in names for r in self.of(n, method) if "seconds" in r and r["status"] == "ok"]
+        found = [
+            r["seconds"] for n in names for r in self.of(n, method) if "seconds" in r and r["status"] == "ok"
+        ]
         return float(np.median(found)) if found else None
 
 
-def _in_standard_errors(differences: np.ndarray) -> float:
+def in_standard_errors(differences: np.ndarray) -> float:
+    """The mean of paired differences, in standard errors of that mean."""
     if not np.any(differences != differences[0]):
         return 0.0
     return float(differences.mean() / (differences.std(ddof=1) / len(differences) ** 0.5))

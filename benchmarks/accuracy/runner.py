@@ -1,7 +1,7 @@
 """One method on one fold of one table, in a process of its own that ends when its time is up.
 
-Several may run side by side. A result belongs to the set, the fold (the seed of its rows), the method, the rows
-for training, the minutes where a method is given some, and the version of the program.
+Several may run side by side. A result belongs to the set, the fold (the seed of its rows), the method, the
+rows for training, the minutes where a method is given some, and the version of the program.
 """
 
 from __future__ import annotations
@@ -121,7 +121,11 @@ def left(wanted: Iterable[Job], store: Store) -> list[Job]:
     return [
         job
         for job in wanted
-        if (store.key(vars(job)) not in ours_done if job.method == OURS else job.of_any_version not in theirs_done)
+        if (
+            store.key(vars(job)) not in ours_done
+            if job.method == OURS
+            else job.of_any_version not in theirs_done
+        )
     ]
 
 
@@ -168,7 +172,10 @@ class _Running:
             if self.results.poll():
                 found, prediction = self.results.recv()
             else:
-                found, prediction = {"status": "timeout", "message": f"more than {self.how.limit:.0f} s"}, None
+                found, prediction = (
+                    {"status": "timeout", "message": f"more than {self.how.limit:.0f} s"},
+                    None,
+                )
         except EOFError:
             self.process.join()
             found, prediction = {"status": "error", "message": f"exit code {self.process.exitcode}"}, None
