@@ -12,10 +12,8 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterable
 from pathlib import Path
 
-from benchmarks import real
 from benchmarks.accuracy import curves, known, ours, report, runner, sets
 from benchmarks.accuracy.results import Results
 from benchmarks.accuracy.score import ERROR
@@ -33,7 +31,9 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def _run(options: argparse.Namespace, store: Store) -> None:
-    names = _present(options.sets or (sets.QUICK if options.quick else [*sets.FORTY, *sets.GROUPS["large"]]))
+    names = sets.present(
+        options.sets or (sets.QUICK if options.quick else [*sets.FORTY, *sets.GROUPS["large"]])
+    )
     folds = options.folds if options.folds is not None else ([0] if options.quick else None)
     methods = options.methods or list(runner.METHODS)
     todo = runner.jobs(names, methods, folds, options.rows, options.minutes, options.version)
@@ -93,8 +93,8 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--force", action="store_true", help="find again what is stored")
     parser.add_argument("--quick", action="store_true", help="four small tables, few rows: does it run?")
     options = parser.parse_args(arguments)
-    options.sets = _chosen(parser, options.sets, sets.GROUPS, sets.SETS)
-    options.methods = _chosen(parser, options.methods, WORDS, runner.METHODS)
+    options.sets = sets.chosen(parser, options.sets, sets.GROUPS, sets.SETS)
+    options.methods = sets.chosen(parser, options.methods, WORDS, runner.METHODS)
     if options.rows is None:
         options.rows = QUICK_ROWS if options.quick else sets.MAX_TRAIN
     options.rows = options.rows or None  # 0: all
@@ -110,26 +110,6 @@ def _rows(text: str) -> int:
     if rows < 1:
         raise argparse.ArgumentTypeError("a number of rows, or all")
     return rows
-
-
-def _chosen(parser, said: list[str] | None, words: dict, names: Iterable[str]) -> list[str]:
-    """Names and words for several of them, with spaces or commas between, each once."""
-    found: list[str] = []
-    for word in (w for part in said or () for w in part.split(",") if w):
-        if word not in words and word not in names:
-            parser.error(f"{word!r} is none of {', '.join([*words, *names])}")
-        found += words.get(word, [word])
-    return list(dict.fromkeys(found))
-
-
-def _present(names: Iterable[str]) -> list[str]:
-    names = list(dict.fromkeys(names))
-    absent = set(sets.missing()) & set(names)
-    if len(absent) == len(names):
-        raise SystemExit(f"no data in {real.folder()}: set MERCER_DATA to the folder that has them")
-    for name in sorted(absent):
-        print(f"{name} is skipped: no {sets.SETS[name].file} in the data folder")
-    return [name for name in names if name not in absent]
 
 
 def _line(record: dict) -> str:

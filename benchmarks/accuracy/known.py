@@ -1,8 +1,8 @@
 """Results that a page already shows, as records beside those that are measured: peers need not run again.
 
-They are marked (`known`) and are means over the folds of a table, with as many digits as the page shows. Shares
-of wrong rows are shares of a known number of rows, so that they are exact again. Where a best number is printed
-like one that isn't best, the other is raised by less than a digit: the page's own order is kept.
+They are marked (`known`) and are means over the folds of a table, with as many digits as the page shows.
+Shares of wrong rows are shares of a known number of rows, so that they are exact again. Where a best number
+is printed like one that isn't best, the other is raised by less than a digit: the page's own order is kept.
 """
 
 from __future__ import annotations

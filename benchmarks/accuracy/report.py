@@ -155,9 +155,10 @@ def _everything(results: Results) -> str:
         "Equal errors share a rank, and both are best. A method that wasn't done in time, or failed, has the "
         "last rank on that table. A method that was not run on a table has no rank there: where k of K "
         "methods were, rank r counts as 1 + (r − 1)(K − 1)/(k − 1), so that first and last count the same "
-        "everywhere, and the number of tables is said. The Gaussian process, meant for small tables only, and "
-        "whatever was run on half of the tables or fewer is left out here; the rank with GP is over the "
-        "tables it was run on. Everybody had one thread of a machine with two, beside other work: the seconds are orientation.",
+        "everywhere, and the number of tables is said. The Gaussian process, meant for small tables only, "
+        "and whatever was run on half of the tables or fewer is left out here; the rank with GP is over the "
+        "tables it was run on. Everybody had one thread of a machine with two, beside other work: the "
+        "seconds are orientation.",
     ]
     return "\n".join(lines)
 
@@ -274,7 +275,8 @@ def _duels(results: Results, task: str) -> str:
         f"afterwards, which favours them): worse by more than {MARGIN - 1:.0%} on {len(worse)} of "
         f"{len(duels)}, on {len(clearly)} of them by more than two standard errors of the difference; the "
         f"worst ratio is {duels[0].ratio:.3f}, the median {duels[len(duels) // 2].ratio:.3f}. Worse by "
-        f"more than {FAR - 1:.0%}: {far or 'none'}. A difference with ≈ is not of paired rows, but of two errors.",
+        f"more than {FAR - 1:.0%}: {far or 'none'}. A difference with ≈ is not of paired rows, but of two "
+        f"errors.",
         "",
         _head(["table", "Mercer", "best kernel machine", "", "ratio", "difference in standard errors"]),
     ]

@@ -111,8 +111,8 @@ class Results:
         return measured | {fold for (n, _), r in self.known.items() if n == name for fold in r["folds"]}
 
     def shape(self, name: str) -> tuple[int, int]:
-        r = next(r for r in self._all if r["set"] == name and "n" in r)
-        return r["n"], r["d"]
+        found = [(r["n"], r["d"]) for r in self._all if r["set"] == name and "n" in r]
+        return max(found)  # folds differ by a row
 
     def _value(self, name: str, method: str, key: str | None = None) -> float | None:
         """The mean over the folds, if there is a number for each of them.

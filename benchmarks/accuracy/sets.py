@@ -7,6 +7,8 @@ cap of training rows changes nothing about the test rows, and fewer training row
 from __future__ import annotations
 
 import hashlib
+from argparse import ArgumentParser
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -137,6 +139,29 @@ def path(name: str) -> Path:
 def missing() -> list[str]:
     """The sets whose files aren't here."""
     return [name for name in SETS if not path(name).exists()]
+
+
+def present(names: Iterable[str]) -> list[str]:
+    """Those whose data are here, or need none; it is said which are not."""
+    names = list(dict.fromkeys(names))
+    absent = [name for name in missing() if name in names]
+    if absent and len(absent) == len(names):
+        raise SystemExit(f"no data in {real.folder()}: set MERCER_DATA to the folder that has them")
+    for name in absent:
+        print(f"{name} is skipped: no {SETS[name].file} in the data folder")
+    return [name for name in names if name not in absent]
+
+
+def chosen(
+    parser: ArgumentParser, said: Iterable[str] | None, words: dict[str, Any], names: Iterable[str]
+) -> list[str]:
+    """Names and words for several of them, with spaces or commas between, each once."""
+    found: list[str] = []
+    for word in (w for part in said or () for w in part.split(",") if w):
+        if word not in words and word not in names:
+            parser.error(f"{word!r} is none of {', '.join([*words, *names])}")
+        found += words.get(word, [word])
+    return list(dict.fromkeys(found))
 
 
 def rows(name: str) -> int:
