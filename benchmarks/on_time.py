@@ -119,10 +119,7 @@ def _alone(call: Call) -> dict:
     X, y = load(call.set)
     size = {"n": len(y), "d": X.shape[1]}
     with tempfile.TemporaryDirectory() as folder:
-        if call.through == "command":
-            command = _csv(call, X, y, Path(folder))
-        else:
-            command = [sys.executable, "-m", "benchmarks.on_time", "--alone", json.dumps(vars(call))]
+        command = _csv(call, X, y, Path(folder)) if call.through == "command" else _fit(call)
         start = time.perf_counter()
         process = subprocess.Popen(
             command,
@@ -133,11 +130,10 @@ def _alone(call: Call) -> dict:
             start_new_session=True,
             preexec_fn=lambda: os.sched_setaffinity(0, cores),
         )
-        limit = PATIENCE * call.budget + 60  # reading and importing take their time, too
         try:
-            out, problem = process.communicate(timeout=limit)
+            out, problem = process.communicate(timeout=limit(call))
         except subprocess.TimeoutExpired:
-            return {**size, "status": "stopped", "seconds": round(limit, 2)}
+            return {**size, "status": "stopped", "seconds": round(limit(call), 2)}
         finally:
             if process.poll() is None:
                 os.killpg(process.pid, signal.SIGKILL)
@@ -149,6 +145,15 @@ def _alone(call: Call) -> dict:
     if call.through == "fit":
         seconds = float(out.rpartition(MARK)[2])
     return {**size, "status": "ok", "seconds": round(seconds, 2)}
+
+
+def limit(call: Call) -> float:
+    """Seconds after which a process is ended; reading and importing take their time, too."""
+    return PATIENCE * call.budget + 60
+
+
+def _fit(call: Call) -> list[str]:
+    return [sys.executable, "-m", "benchmarks.on_time", "--alone", json.dumps(vars(call))]
 
 
 def _csv(call: Call, X: np.ndarray, y: np.ndarray, folder: Path) -> list[str]:
