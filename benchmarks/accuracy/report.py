@@ -147,7 +147,9 @@ def _everything(results: Results) -> str:
         return ""
     methods = [m for m in TITLES if m in results.rankable(names)]
     ranks, wins = results.ranks(names, methods), results.wins(names, methods)
-    order = sorted(methods, key=ranks.__getitem__)
+    if not ranks:
+        return ""
+    order = sorted(ranks, key=ranks.__getitem__)
     lines = [f"### All {len(names)} tables", "", _head(["", "average rank", "best on"])]
     lines += [_row([TITLES[m], _rank(results, names, ranks, m), str(wins[m])]) for m in order]
     lines += [
@@ -177,7 +179,9 @@ def _halves(results: Results) -> str:
     everything = parts[-1][1]
     methods = [m for m in TITLES if m in results.rankable(everything)]
     ranks = [results.ranks(names, methods) for _, names in parts]
-    order = sorted((m for m in methods if m in ranks[-1]), key=ranks[-1].__getitem__)
+    if not ranks[-1]:
+        return ""
+    order = sorted(ranks[-1], key=ranks[-1].__getitem__)
     lines = [
         "### Ranks by halves",
         "",
