@@ -109,6 +109,18 @@ def test_a_cap_counts_for_smaller_tables_too(store):
     assert Results(store, None, minutes=1.0).value("adult", "mercer") is None
 
 
+def test_folds_of_two_versions_are_not_mixed(store):
+    for fold in range(3):
+        store.add(record("yacht", "mercer", 1.0, fold=fold))
+        store.add(record("yacht", "svm", 3.0, fold=fold))
+    for fold in range(2):
+        store.add(record("yacht", "mercer", 2.0, fold=fold, version="2"))
+    assert Results(store).value("yacht", "mercer") is None
+    assert Results(store, version="1").value("yacht", "mercer") == 1.0
+    store.add(record("yacht", "mercer", 2.0, fold=2, version="2"))
+    assert Results(store).value("yacht", "mercer") == 2.0 and Results(store).value("yacht", "svm") == 3.0
+
+
 def test_a_duel_is_paired_where_predictions_are_there(data, store):
     y = sets.test_answers("heart")
     ours, theirs = y.copy(), y.copy()

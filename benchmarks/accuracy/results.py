@@ -53,8 +53,9 @@ class Coverage:
 class Results:
     """The last result of every table, fold and method under one cap of training rows (None: all rows).
 
-    Of Mercer: those with so many minutes, and of one version if it is said. A result that a page showed (see
-    `known`) stands in where none was measured.
+    Of Mercer: those with so many minutes, and of one version if it is said; else, table by table, of the one
+    that was run last, as folds of two versions have no mean. A result that a page showed (see `known`) stands
+    in where none was measured.
     """
 
     def __init__(
@@ -65,12 +66,13 @@ class Results:
         version: str | None = None,
     ) -> None:
         self.store, self.most, self.minutes = store, most, minutes
-        self.everything = [
-            r
-            for r in store.read().values()
-            if r["minutes"] in (None, minutes)
-            and (version is None or r["minutes"] is None or r["version"] == version)
-        ]
+        self.everything = _of_one_version(
+            [
+                r
+                for r in store.read().values()
+                if r["minutes"] is None or (r["minutes"] == minutes and version in (None, r["version"]))
+            ]
+        )
         self.records: dict[tuple[str, int, str], dict] = {}
         self.known: dict[tuple[str, str], dict] = {}
         for r in self.everything:
@@ -241,6 +243,19 @@ class Results:
             r["seconds"] for n in names for r in self.of(n, method) if "seconds" in r and r["status"] == "ok"
         ]
         return float(np.median(found)) if found else None
+
+
+def _of_one_version(records: list[dict]) -> list[dict]:
+    """Without results of Mercer that another version found later for the same table and cap."""
+    measured = [r for r in records if r["minutes"] is not None and not r.get("known")]
+    last = {(r["set"], r["rows"] == r["of"] or r["rows"]): r["version"] for r in measured}
+    return [
+        r
+        for r in records
+        if r["minutes"] is None
+        or r.get("known")
+        or last[r["set"], r["rows"] == r["of"] or r["rows"]] == r["version"]
+    ]
 
 
 def in_standard_errors(differences: np.ndarray) -> float:

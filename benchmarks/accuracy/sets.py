@@ -75,6 +75,7 @@ NOTES = {
     "a9a": "adult with columns cut into 123 indicators",
     "adult": "categories come as integer codes, as in the file",
     "mushrooms": "most methods make no error at all",
+    "tamielectric": "all noise: nothing beats the mean",
     "w8a": "the training part of w8a alone",
 }
 NAMES = {"mnist": "MNIST"}
