@@ -246,8 +246,8 @@ def _rows_worth(results: Results) -> str:
         "",
         f"On the same test rows; ± is one standard error of the test error. **Bold**: more than with fewer "
         f"rows by more than {curves.BEYOND_NOISE:g} standard errors of the difference, row by row where "
-        f"predictions were kept. That is the noise of the test rows alone: what another draw of training rows "
-        f"would have changed comes on top.",
+        f"predictions were kept. That is the noise of the test rows alone: what another draw of training "
+        f"rows would have changed comes on top.",
         "",
         _head(["table", "method", "rows: error"]),
     ]
