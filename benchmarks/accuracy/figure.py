@@ -8,31 +8,17 @@ from __future__ import annotations
 from pathlib import Path
 
 from benchmarks import plots
+from benchmarks.accuracy import page
 
 PAGE = Path(__file__).parents[2] / "docs" / "accuracy.md"
 # Ratios below this are drawn at the edge: a table with a leak would leave no room for the others.
 SMALLEST = 0.5
 
 
-def table(text: str, *names: str) -> list[list[str]]:
-    """The rows of the tables whose header begins with these names, as cells; of all such tables."""
-    found: list[list[str]] = []
-    reading = False
-    for line in text.splitlines():
-        cells = [cell.strip().strip("*") for cell in line.strip("|").split("|")]
-        if not line.startswith("|"):
-            reading = False
-        elif cells[: len(names)] == list(names):
-            reading = True
-        elif reading and not line.startswith("|---"):
-            found.append(cells)
-    return found
-
-
 def figure(text: str):
     """Average ranks over all tables, and errors beside those of the best kernel machine, table by table."""
-    ranks = [(row[0], float(row[1])) for row in table(text, "", "average rank", "best on")]
-    ratios = sorted(float(row[4]) for row in table(text, "table", "Mercer", "best kernel machine"))
+    ranks = [(row[0], float(row[1])) for row in page.rows(text, "", "average rank", "best on")]
+    ratios = sorted(float(row[4]) for row in page.rows(text, "table", "Mercer", "best kernel machine"))
     sheet = plots.axes(9.0, 3.6).figure
     sheet.clear()
     left, right = sheet.subplots(1, 2, width_ratios=(1, 1.2))

@@ -29,6 +29,10 @@ class Skipped(Exception):
     """The method isn't meant for this table."""
 
 
+class Missing(Skipped):
+    """What the method needs isn't installed here."""
+
+
 def gaussian_process(task: str, split: Split) -> Answer:
     """One length a column, all found by maximising the evidence from one start."""
     n, d = split.X.shape

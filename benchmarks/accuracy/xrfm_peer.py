@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.accuracy.other_machines import Skipped
+from benchmarks.accuracy.other_machines import Missing
 from benchmarks.accuracy.score import Answer
 from benchmarks.accuracy.sets import Split
 
@@ -28,7 +28,7 @@ def xrfm(task: str, split: Split) -> Answer:
         np.savez(given, X=split.X, y=split.y, X_test=split.X_test)
         done = subprocess.run([python, SCRIPT, task, given, found], capture_output=True, text=True)
         if done.returncode == 3:
-            raise Skipped(f"xrfm can't be imported by {python}")
+            raise Missing(f"xrfm can't be imported by {python}")
         if done.returncode:
             raise RuntimeError((done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1])
         with np.load(found, allow_pickle=False) as file:
