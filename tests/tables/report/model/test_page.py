@@ -5,12 +5,15 @@ import platform
 import re
 import shlex
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import mercer
+from mercer.tables.model.decision import Decision
 from mercer.tables.report import model_report
+from mercer.tables.report.model.page import _deciding
 
 _SECTIONS = [
     "The answer",
@@ -123,3 +126,28 @@ def test_the_command_or_the_call_that_made_it(regression_model, parse):
         parse(model_report(replace(regression_model, evidence=evidence), command="other").html()).text
     )
     assert command not in told and "other" in told
+
+
+@pytest.mark.parametrize(
+    "weights, decision, words",
+    [
+        (None, None, ""),
+        (None, Decision(threshold=0.25), ", threshold=0.25"),
+        (
+            {"a": 1.5, "b": 0.5},
+            Decision(costs=np.array([[0, 1.5], [0.5, 0]])),
+            ", class_weight={'a': 1.5, 'b': 0.5}",
+        ),
+        (None, Decision(costs=np.array([[0.0, 2.0], [1.0, 0.0]])), ", costs=[[0.0, 2.0], [1.0, 0.0]]"),
+        (
+            {"a": 1.5, "b": 0.5},
+            Decision(costs=np.array([[0.0, 2.0], [1.0, 0.0]])),
+            ", class_weight={'a': 1.5, 'b': 0.5}, costs=[[0.0, 2.0], [1.0, 0.0]]",
+        ),
+    ],
+)
+def test_arguments_that_decide(weights, decision, words):
+    machine = SimpleNamespace(class_weight=weights)
+    assert (
+        _deciding(SimpleNamespace(machine=machine, decision=decision, classes_=np.array(["a", "b"]))) == words
+    )

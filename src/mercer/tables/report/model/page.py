@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import hashlib
 
+import numpy as np
+
 from mercer.tables.model import Model
+from mercer.tables.model.decision import decision_by_weights
 from mercer.tables.report.model.answer import answer, asked
 from mercer.tables.report.model.columns import columns, dependence, matter, words
 from mercer.tables.report.model.machine import machine, tried
@@ -126,14 +129,16 @@ def reproduce(page: Report, model: Model, command: str | None, source: str | Non
 
 
 def _deciding(model: Model) -> str:
-    """Arguments of `mercer.fit` that a decision came from, as far as it knows them."""
-    weights, d = getattr(model.machine, "class_weight", None), model.decision
-    out = "" if weights is None else f", class_weight={ {c: round(w, 4) for c, w in weights.items()}!r}"
-    if d is not None and d.threshold is not None:
-        out += f", threshold={d.threshold:.4g}"
-    elif d is not None and weights is None:
-        out += f", costs={d.costs.tolist()!r}" if len(d.costs) <= 4 else ", costs=costs"  # type: ignore
-    return out
+    """Arguments of `mercer.fit` that make this decision again."""
+    weights, decision = getattr(model.machine, "class_weight", None), model.decision
+    out = "" if weights is None else f", class_weight={weights!r}"
+    if decision is None or decision.costs is None:
+        return out if decision is None else f"{out}, threshold={decision.threshold!r}"
+    if weights is not None and model.classes_ is not None:
+        implied = decision_by_weights(weights, model.classes_).costs
+        if np.array_equal(decision.costs, implied):  # type: ignore[arg-type]
+            return out
+    return f"{out}, costs={decision.costs.tolist()!r}" if len(decision.costs) <= 4 else f"{out}, costs=costs"
 
 
 def glossary(page: Report, model: Model) -> None:
