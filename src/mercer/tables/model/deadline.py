@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -30,13 +29,15 @@ class Deadline:
 
     def __init__(self, seconds: float, started: float | None = None):
         self.seconds = seconds
-        self.started = time.monotonic() if started is None else started
+        self._end = Clock(_LATEST * seconds + _GRACE)  # which knows how to be sent to another process
+        if started is not None:
+            self._end.started = started
         self.cut: list[str] = []
 
     @property
     def left(self) -> float:
         """Seconds until what is under way is ended."""
-        return max(self.started + _LATEST * self.seconds + _GRACE - time.monotonic(), 0.0)
+        return self._end.left
 
     def passed(self) -> bool:
         return self.left <= 0

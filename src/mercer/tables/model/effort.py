@@ -12,6 +12,8 @@ from mercer._threads import cpu_count
 _SPEED, _SHARED = 3e10, 1.6
 # The same of a factorisation in single precision, and coordinates of pairs of points, for each core.
 _FACTOR_SPEED, _PAIRS = 8e10, 2.5e9
+# Bytes a second that a matrix is read with.
+_MEMORY = 1e10
 # Rows to judge on that took no part.
 _ENOUGH = 500
 # With fewer rows than these a search finds nothing: it takes longer than it may instead.
@@ -133,8 +135,30 @@ def letters_within(seconds: float, letters: float) -> int:
 
 def fit_seconds(n: int, d: int, letters: float = 0.0) -> float:
     """The forecast of one exact least squares fit, with so many letters in the texts of a row."""
-    values = n * n * (d + 15 + COMPARED * letters / 12)
-    return (n**3 / 3 / _FACTOR_SPEED + values / _PAIRS) / cpu_count()
+    return n**3 / 3 / (_FACTOR_SPEED * _cores()) + values_seconds(n, d, letters)
+
+
+def values_seconds(n: int, d: int, letters: float = 0.0) -> float:
+    """The forecast of a kernel matrix."""
+    return n * n * (d + 15 + COMPARED * letters / 12) / (_PAIRS * _cores())
+
+
+def iteration_seconds(n: int) -> float:
+    """The forecast of one product with a kernel matrix in memory, in single precision."""
+    return 4.0 * n * n / _MEMORY
+
+
+def rows_within(seconds: float, d: int) -> int:
+    """Rows of which an exact fit takes so long."""
+    rows = 100_000
+    while rows > 1000 and fit_seconds(rows, d) > seconds:
+        rows = int(rows * 0.95)
+    return rows
+
+
+def _cores() -> int:
+    """Those that are counted on: of very many most would wait for memory."""
+    return min(cpu_count(), 16)
 
 
 def centres_within(seconds: float, n: int, letters: float = 0.0) -> int:

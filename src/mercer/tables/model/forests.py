@@ -40,3 +40,19 @@ def regrown(
 def has_forest(kernel: Kernel) -> bool:
     """Is there a forest among the terms of a kernel?"""
     return isinstance(kernel, Forest) or any(map(has_forest, kernel.children().values()))
+
+
+def without_forests(kernel: Kernel) -> Kernel:
+    """The other terms."""
+    if isinstance(kernel, Sum):
+        left, right = kernel.left, kernel.right
+        if _is_forest(left):
+            return without_forests(right)
+        if _is_forest(right):
+            return without_forests(left)
+        return without_forests(left) + without_forests(right)
+    return kernel
+
+
+def _is_forest(kernel: Kernel) -> bool:
+    return _is_forest(kernel.kernel) if isinstance(kernel, Scale) else isinstance(kernel, Forest)

@@ -1,8 +1,7 @@
-"""From a kernel to a fitted machine: which loss, exact or with centres."""
+"""From a kernel to a machine: which loss; and probabilities for those that have none."""
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -14,20 +13,17 @@ from sklearn.exceptions import ConvergenceWarning
 
 from mercer._units import alone, count, fewest_in_a_class, folds
 from mercer._warnings import unheard
-from mercer.engines import available_memory
 from mercer.estimators import KernelClassifier, KernelLogistic, KernelRegressor, KernelRidge, KernelSVC
 from mercer.estimators.base import KernelMachine
 from mercer.estimators.calibration import Calibration
 from mercer.kernels import Kernel
 from mercer.losses import Huber
-from mercer.representations import Full, Nystrom, Representation
 from mercer.selection.crew import HERE, Crew
 from mercer.selection.path import loo_of_units
 from mercer.selection.search import Clock, Stage, search
 from mercer.tables.model.decision import row_weights
-from mercer.tables.model.effort import centres_within, fit_seconds
+from mercer.tables.model.forests import has_forest, regrown, without_forests
 from mercer.tables.model.tabulated import Tabulated
-from mercer.tables.model.texts import letters_a_row
 
 # Rows on which losses are compared, and scores are turned into probabilities.
 _ROWS = 2000
@@ -50,55 +46,70 @@ class LossTrial:
 
 @dataclass(frozen=True, eq=False)
 class Chosen:
-    """A machine, not fitted, with what was tried and what is to be said about it."""
+    """A machine with λ for all rows, neither represented nor fitted, with what was tried."""
 
     machine: KernelMachine
     trials: tuple[LossTrial, ...]
-    remarks: tuple[str, ...] = ()
+    # Seconds of one fit to all rows, by what fits to some took; 0 for least squares, which is forecast.
+    seconds: float = 0.0
 
 
 def choose(
-    task: str,
+    question: Any,
     kernel: Kernel,
     mu: float,
     X: np.ndarray,
-    y: np.ndarray,
-    seconds: float,
     clock: Clock,
     seed: int,
-    units: np.ndarray | None = None,
     crew: Crew = HERE,
 ) -> Chosen:
-    """The loss with the smallest error in cross-validation on some of the rows, and λ for all of them."""
-    rows, n = _some_rows(y, task, seed), len(y)
-    units = np.arange(n) if units is None else units
-    compared, points = _compared(kernel, X[rows])
+    """The loss that does best by the question's metric in cross-validation on some of the rows.
+
+    A kernel that has seen the targets of its rows says more about them than about others: what it is given
+    here are rows it has not seen.
+    """
+    y, units = question.y, question.units
+    rows, n = _some_rows(y, question.task, seed), len(y)
+    judged_by = _with_other_forests(kernel, question, X, rows, seed)
+    compared, points = Tabulated.of(judged_by, X[rows]), np.arange(len(rows))
     some = points, y[rows], units[rows]
-    numbers = task == "regression"
+    numbers = question.classes is None
     chosen, *others = (_for_numbers if numbers else _for_labels)(compared, mu, *some)
     trials: list[_Tried] = []
     if others:
-        judge = _judge(*some, numbers, seed)
+        judge = _judge(*some, question, seed)
 
         def stage(tried: list[_Tried]) -> Stage:
             return lambda _: [partial(judge, t) for t in tried]
 
         with unheard(ConvergenceWarning):  # what has not converged is left out, as its error is infinite
             search([stage([chosen]), stage(others)], trials, clock, crew=crew)
-        chosen = _worth_it(trials, numbers, len(rows))
-    machine = chosen.on(n).set_params(kernel=kernel)
-    representation, remarks = _representation(machine, X, 0.4 * seconds)
-    machine.set_params(representation=representation, random_state=seed)
+        chosen = _worth_it(trials, question.metric, len(rows))
+    machine = chosen.on(n).set_params(kernel=kernel, random_state=seed)
     if isinstance(machine, KernelSVC):
         # It calibrates itself by folds of rows; where rows belong together, or are texts, `calibrated` does.
         machine.set_params(probability=alone(units) and kernel.vectors)
     told = [LossTrial(t.loss, t.lam(n), t.error, len(rows)) for t in trials if np.isfinite(t.error)]
-    return Chosen(machine, tuple(told), remarks)
+    # Three fits to two thirds of the rows; a machine that calibrates itself is fitted some six times.
+    once = chosen.seconds / 3 * (n / (len(rows) * 2 / 3)) ** 2.2 * (6 if isinstance(machine, KernelSVC) else 1)
+    return Chosen(machine, tuple(told), 0.0 if chosen.loss == "squared" else once)
 
 
-def _compared(kernel: Kernel, X: np.ndarray) -> tuple[Kernel, np.ndarray]:
-    """A kernel and points for many machines; values between texts take longer than all else, once will do."""
-    return (kernel, X) if kernel.vectors else (Tabulated.of(kernel, X), np.arange(len(X)))
+def least_squares(question: Any, kernel: Kernel, mu: float, seed: int) -> KernelMachine:
+    """The machine of the squared loss, for all rows."""
+    machine = KernelRidge(kernel) if question.classes is None else KernelClassifier(kernel, "squared")
+    return machine.set_params(lam=mu / len(question.y), offset=True, random_state=seed)
+
+
+def _with_other_forests(kernel: Kernel, question: Any, X: np.ndarray, rows: np.ndarray, seed: int) -> Kernel:
+    """The kernel with forests of the rows that are not looked at, if there are any forests, and such rows."""
+    if not has_forest(kernel):
+        return kernel
+    others = ~np.isin(question.units, question.units[rows])
+    if others.sum() < len(rows) / 4:
+        return without_forests(kernel)
+    codes, labels = question.codes()[others], question.classes is not None
+    return regrown(kernel, X[others], codes, labels, question.units[others], seed)
 
 
 def _some_rows(y: np.ndarray, task: str, seed: int) -> np.ndarray:
@@ -135,31 +146,46 @@ class _Tried:
         return clone(self.machine).set_params(**{} if self.mu is None else {"lam": self.lam(rows)})
 
 
-def _judge(X: np.ndarray, y: np.ndarray, units: np.ndarray, numbers: bool, seed: int) -> Any:
-    """The root mean squared error, or the error rate, of a machine in three folds."""
+def _judge(X: np.ndarray, y: np.ndarray, units: np.ndarray, question: Any, seed: int) -> Any:
+    """What predictions of a machine cost in three folds, by the metric that is asked for."""
+    numbers, metric = question.classes is None, question.metric
     labels = None if numbers else np.unique(y, return_inverse=True)[1]
     parts = folds(units, min(3, count(units)), labels, seed)
 
     def judged(tried: _Tried) -> list[_Tried]:
-        costs = []
+        predicted, scores, fitted = y.copy(), [], None
         for train, test in parts:
             fitted = tried.on(len(train)).fit(X[train], y[train])
             if not fitted.solution_.converged:
                 return [tried]
-            predicted = fitted.predict(X[test])
-            costs.append((y[test] - predicted) ** 2 if numbers else y[test] != predicted)
-        mean = float(np.mean(np.concatenate(costs)))
-        return [replace(tried, error=math.sqrt(mean) if numbers else mean)]
+            predicted[test] = fitted.predict(X[test])
+            if metric.judges == "probabilities":
+                scores.append(fitted.scores(X[test]))
+        tested = np.concatenate([test for _, test in parts])
+        P = None
+        if metric.judges == "probabilities":
+            P = _probabilities(np.concatenate(scores), y[tested], fitted.coding_, question.classes)
+        cost = metric.cost(y[tested], predicted[tested], P)
+        return [replace(tried, error=cost if np.isfinite(cost) else np.inf)]
 
     return judged
 
 
-def _worth_it(trials: list[_Tried], numbers: bool, rows: int) -> _Tried:
+def _probabilities(scores: np.ndarray, y: np.ndarray, coding: Any, classes: np.ndarray) -> np.ndarray:
+    """Of rows that took no part, from their scores; a slope or two that are fitted to all of them."""
+    P = np.zeros((len(y), len(classes)))
+    known = np.searchsorted(classes, coding.classes)
+    slopes = Calibration.of_scores(scores, np.searchsorted(coding.classes, y), coding)
+    P[:, known] = slopes.probability(scores, coding)
+    return P
+
+
+def _worth_it(trials: list[_Tried], metric: Any, rows: int) -> _Tried:
     """The best, if it is clearly better than least squares: with that the kernel was found."""
     p, best = trials[0].error, min(trials, key=lambda t: t.error)
     # The smallest of many noisy errors is too small: of error rates by about their standard error.
-    enough = 0.01 * p if numbers else 0.5 * np.sqrt(p * (1 - p) / rows)
-    return best if best.error <= p - enough else trials[0]
+    enough = 0.5 * np.sqrt(p * (1 - p) / rows) if metric.name == "accuracy" else 0.01 * p
+    return best if best.error <= p - enough or not np.isfinite(p) else trials[0]
 
 
 def _for_numbers(kernel: Kernel, mu: float, X: np.ndarray, y: np.ndarray, units: np.ndarray) -> list[_Tried]:
@@ -186,30 +212,6 @@ def _for_labels(kernel: Kernel, mu: float, X: np.ndarray, y: np.ndarray, units: 
     ]
 
 
-def _representation(
-    machine: KernelMachine, X: np.ndarray, seconds: float
-) -> tuple[Representation | str, tuple[str, ...]]:
-    """Exact, or with centres; and a remark where free memory, which nobody can foresee, decided."""
-    # By the forecast, not by the clock: a busy machine shall take longer, not make a worse model.
-    n = len(X)
-    if isinstance(machine, KernelSVC) or machine.kernel.has_counts:  # texts alone: sparse features
-        return "auto", ()
-    if isinstance(machine, (KernelLogistic, KernelRegressor)) and not isinstance(machine, KernelRidge):
-        return (Full() if n <= 3000 else Nystrom(min(n, 1500))), ()
-    seconds = max(seconds, 1.0)  # what takes a second is worth it, however few there are
-    letters = letters_a_row(X)
-    if fit_seconds(n, X.shape[1], letters) > seconds:
-        return Nystrom(centres_within(seconds, n, letters)), ()
-    need, free = 1.5 * 8 * n * n, available_memory()
-    if need <= 0.5 * free:
-        return Full(), ()
-    remark = (
-        f"an exact fit needs about {need / 1e9:.2g} GB, too much of the {free / 1e9:.2g} GB that were free: "
-        "there are centres instead"
-    )
-    return Nystrom(centres_within(seconds, n, letters)), (remark,)
-
-
 def calibrated(
     machine: KernelMachine, X: np.ndarray, y: np.ndarray, seed: int, units: np.ndarray | None = None
 ) -> Calibration | None:
@@ -224,8 +226,11 @@ def calibrated(
     if not by_folds and not isinstance(machine, KernelClassifier):
         return None
     rows = _some_rows(y, "classification", seed + 1)
-    kernel, here = _compared(machine.kernel_, X[rows])
-    part = clone(machine).set_params(kernel=machine.kernel if vectors else kernel)
+    here: np.ndarray = X[rows]
+    part = clone(machine)
+    if not vectors:
+        part.set_params(kernel=Tabulated.of(machine.kernel_, here))
+        here = np.arange(len(rows))
     if by_folds:
         weights = row_weights(machine, y[rows])
         return Calibration.learn(part.fit(here, y[rows]), here, y[rows], None, weights, units[rows])

@@ -1,0 +1,144 @@
+"""From what a search found to fitted machines: exact, with centres, or exact on a part of the rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+
+from mercer._warnings import unheard
+from mercer.engines import available_memory
+from mercer.estimators import KernelLogistic, KernelRegressor, KernelRidge, KernelSVC
+from mercer.estimators.base import KernelMachine
+from mercer.estimators.nested import fit_nested
+from mercer.representations import Full, Nystrom, Representation
+from mercer.solvers import CG
+from mercer.tables.model.effort import (
+    centres_within,
+    fit_seconds,
+    iteration_seconds,
+    rows_within,
+    values_seconds,
+)
+from mercer.tables.model.texts import letters_a_row
+
+# Of the free memory, for the matrix of a kernel.
+_SHARE = 0.6
+# Iterations that conjugate gradients may take, and where they may stop: predictions don't change any more.
+_ITERATIONS, _ENOUGH, _GOOD = 80, 1e-4, 1e-2
+# Centres should be about so many times the effective dimension.
+_CENTRES = 1.5
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """A machine for the first part of the rows, one for all of them, and what is to be said."""
+
+    part: KernelMachine
+    whole: KernelMachine
+    remarks: tuple[str, ...] = ()
+
+
+def squares(machine: KernelMachine) -> bool:
+    """Is it least squares, of a kernel of vectors, of examples that count alike?"""
+    if isinstance(machine, (KernelSVC, KernelLogistic)) or getattr(machine, "class_weight", None) is not None:
+        return False
+    plain = isinstance(machine, KernelRidge) or getattr(machine, "loss", "") == "squared"
+    return plain and machine.kernel.vectors
+
+
+def representation(machine: KernelMachine, X: np.ndarray, seconds: float) -> Representation | str:
+    """Exact, or with centres."""
+    n, d = X.shape
+    if isinstance(machine, KernelSVC) or machine.kernel.has_counts:  # texts alone: sparse features
+        return "auto"
+    if isinstance(machine, (KernelLogistic, KernelRegressor)) and not isinstance(machine, KernelRidge):
+        return Full() if n <= 3000 else Nystrom(min(n, 1500))
+    seconds = max(seconds, 1.0)  # what takes a second is worth it, however few there are
+    letters = letters_a_row(X)
+    if fit_seconds(n, d, letters) <= seconds and fits(n):
+        return Full()
+    return Nystrom(centres_within(seconds, n, letters))
+
+
+def fits(n: int) -> bool:
+    """Is there room for a matrix of n rows in single precision?"""
+    return 4.2 * n * n <= _SHARE * available_memory()
+
+
+def fit_both(machine: KernelMachine, X: np.ndarray, y: np.ndarray, part: int, seconds: float) -> Fitted:
+    """Least squares on the first rows and on all of them, as exactly as so many seconds allow.
+
+    Exact by one factorisation for both; where that takes too long, by conjugate gradients on the matrix in
+    memory, if they converge soon; else with centres, or exact on as many rows as can be.
+    """
+    n, d = X.shape
+    machine = clone(machine).set_params(representation=Full())
+    with unheard(ConvergenceWarning):  # the certificate says how near it came
+        if fit_seconds(n, d) <= seconds and fits(n):
+            return Fitted(*fit_nested(machine, X, y, [part, n]))
+        each = values_seconds(n, d) + _ITERATIONS * iteration_seconds(n)
+        if 2 * each <= seconds and fits(n):
+            found = [_iterated(machine, X[:m], y[:m], n) for m in (part, n)]
+            if all(f.solution_.certificate.relative_gradient <= _GOOD for f in found):
+                return Fitted(*found)
+            seconds = max(seconds - 2 * each, 0.4 * seconds)
+        return _some_of(machine, X, y, part, seconds)
+
+
+def _iterated(machine: KernelMachine, X: np.ndarray, y: np.ndarray, n: int) -> KernelMachine:
+    solver = CG(tol=_ENOUGH, max_iter=_ITERATIONS, store=True)
+    return clone(machine).set_params(solver=solver, lam=machine.lam * n / len(y)).fit(X, y)
+
+
+def _some_of(machine: KernelMachine, X: np.ndarray, y: np.ndarray, part: int, seconds: float) -> Fitted:
+    """With as many centres as there is time for, or exact on fewer rows, if centres would be too few."""
+    n, d = X.shape
+    mu, most = machine.lam * n, rows_within(seconds, d)
+    while not fits(most):
+        most = int(0.9 * most)
+    centres = min(centres_within(0.5 * seconds, n, 0.0), part)
+    needed = _CENTRES * effective_dimension(machine.kernel, mu, X)
+    if centres >= min(needed, 0.5 * most):
+        both = [
+            clone(machine).set_params(representation=Nystrom(min(centres, m)), lam=mu / m).fit(X[:m], y[:m])
+            for m in (part, n)
+        ]
+        return Fitted(*both, (f"{centres:,} centres stand for {n:,} rows",))
+    # Those that are tested must not be among them, and the last machine knows some of these, too.
+    first = min(part, int(most * part / n))
+    rows = np.concatenate([np.arange(first), np.arange(part, part + most - first)])
+    few = clone(machine).set_params(lam=mu / most)
+    said = f"the machine is exact on {most:,} of the {n:,} rows: with all of them it would not be done in time"
+    return Fitted(*fit_nested(few, X[rows], y[rows], [first, most]), (said,))
+
+
+def effective_dimension(kernel: Any, mu: float, X: np.ndarray, few: int = 2000) -> float:
+    """tr K(K + μI)⁻¹ for all rows, by its growth from half of a sample to the sample."""
+    sample = X[:few]
+    K = np.asarray(kernel(sample, sample), dtype=np.float64)
+    sizes = []
+    for m in (len(sample) // 2, len(sample)):
+        values = np.maximum(np.linalg.eigvalsh(K[:m, :m]), 0.0)
+        sizes.append(float(np.sum(values / (values + mu))))
+    power = float(np.clip(np.log2(sizes[1] / max(sizes[0], 1e-12)), 0.0, 1.0))
+    return min(sizes[1] * (len(X) / len(sample)) ** power, float(len(X)))
+
+
+def fit_alone(machine: KernelMachine, X: np.ndarray, y: np.ndarray, seconds: float) -> KernelMachine:
+    """One machine, as exactly as so many seconds allow."""
+    machine = clone(machine)
+    if not hasattr(machine, "representation"):
+        return machine.fit(X, y)
+    with unheard(ConvergenceWarning):
+        return machine.set_params(representation=representation(machine, X, seconds)).fit(X, y)
+
+
+def for_rows(machine: KernelMachine, before: int, now: int) -> KernelMachine:
+    """The same machine, with the same λn, for another number of rows."""
+    again = clone(machine)
+    return again.set_params(lam=machine.lam * before / now) if isinstance(machine.lam, float) else again
+
