@@ -9,10 +9,11 @@ from hasty import in_haste
 from mercer.io import load, save
 from mercer.tables.model import Columns
 from mercer.tables.model.encoders import Category
-from mercer.tables.model.learn import Question, refit
+from mercer.tables.model.learn import Question, learn, refit
 from mercer.tables.model.level_codes import CodedCategory, cross_fitted, fold_of, in_spreads, shrinkage
 from mercer.tables.model.together import Together
 from mercer.tables.reading import Table
+from mercer.tables.report.model.columns import along
 
 RNG = np.random.default_rng(0)
 N, LEVELS = 600, 90
@@ -276,6 +277,7 @@ def test_a_category_of_2000_levels_that_holds_the_signal(two_thousand):
     assert abs(model.score(table, y) - scores["mercer"]) < 0.06  # as tested
     low, high = model.predict_interval(table, 0.9).T
     assert 0.86 < np.mean((low <= y) & (y <= high)) < 0.96
+    assert along(model, "shop").curves.shape == (12, 1)  # as the page shows it: the first levels
     why = dict(model.evidence.risk.absent)["Bounds from training errors"]
     assert "coded by the target" in why
 
@@ -313,8 +315,6 @@ def test_a_category_of_noise_explains_nothing():
 def test_refit_learns_codes_of_all_rows():
     def asked(rows):
         return Question(Table.of({"w": WORDS[rows]}), Y[rows], "regression", None)
-
-    from mercer.tables.model.learn import learn
 
     part, whole = asked(np.arange(400)), asked(np.arange(N))
     with in_haste():

@@ -63,6 +63,34 @@ def model(file, few, said):
     return mercer.fit(source, target="y", memory="100kB", minutes=0.05, progress=said.append)
 
 
+def test_a_category_of_many_levels(few, tmp_path):
+    """Codes are those of the sample: its own rows must not know their targets, and new levels are told."""
+    rng = np.random.default_rng(3)
+    n, effect = 3000, rng.standard_normal(200)
+    place = rng.integers(0, 200, n)
+    noise = [f"n{i}" for i in rng.integers(0, 300, n)]
+    columns = {"shop": [f"s{i}" for i in place], "noise": noise, "luck": rng.standard_normal(n)}
+    y = 2 * effect[place] + 0.5 * rng.standard_normal(n)
+    path = tmp_path / "shops.parquet"
+    pq.write_table(pa.table({**columns, "y": y}), path, row_group_size=400)
+    found = mercer.fit(path, "y", memory="100kB", minutes=0.05)
+    assert found.columns.coded == ("shop", "noise") and not found.evidence.dropped
+    scores = {c.name: c.scores[2].value for c in found.evidence.contenders}
+    assert scores["mercer"] > 0.4 and scores["linear model"] > 0.4
+    place = rng.integers(0, 200, 1000)
+    new = {
+        "shop": [f"s{i}" for i in place],
+        "noise": [f"n{i}" for i in rng.integers(0, 300, 1000)],
+        "luck": np.zeros(1000),
+    }
+    truth = 2 * effect[place] + 0.5 * rng.standard_normal(1000)
+    assert found.score(new, truth) == pytest.approx(scores["mercer"], abs=0.12)
+    low, high = found.predict_interval(new).T
+    assert 0.84 < np.mean((low <= truth) & (truth <= high)) < 0.96
+    [remark] = [r for r in found.evidence.remarks if r.startswith("'noise': ")]
+    assert "have a level that is not among the rows drawn at random" in remark
+
+
 def test_it_is_as_good_as_a_fit_in_memory(model, file, few):
     """On fresh rows, against what is known of them: the noise has a deviation of 0.1."""
     rng = np.random.default_rng(1)
