@@ -133,7 +133,7 @@ def _gaps(kernel, known: Known, rows: np.ndarray, seed: int) -> tuple[Gaps | Non
     """None where the kernel's matrix is not definite, and says nothing of distances."""
     try:
         return Gaps.of(kernel, known, rows, seed)
-    except NotPositiveDefinite:
+    except (NotPositiveDefinite, np.linalg.LinAlgError):
         return None, np.ones(len(rows))
 
 

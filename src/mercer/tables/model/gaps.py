@@ -9,9 +9,11 @@ from functools import cached_property
 import numpy as np
 
 from mercer._state import NOT_NEGATIVE, POSITIVE, NumberSpec, doubles, require
+from mercer._threads import one_blas_thread
 from mercer._units import by_size
 from mercer.kernels import Kernel
 from mercer.operators import Factor
+from mercer.posterior.likelihood import restricted_inverse
 
 # Rows that distances are measured from: a prediction of 10,000 rows takes about a second with so many.
 MOST = 1500
@@ -153,12 +155,11 @@ class LeftOut:
     """
 
     def __init__(self, kernel: Kernel, points: np.ndarray, y: np.ndarray, mu: float):
-        factor = Factor(np.ascontiguousarray(kernel(points, points), dtype=np.float64), mu)
-        inverse = factor.solve(np.eye(len(points)))
-        ones = inverse.sum(axis=0)
-        self.G = inverse - ones[:, None] * (ones / ones.sum())
+        K = np.asfortranarray(kernel(points, points), dtype=np.float64)
+        with one_blas_thread():  # LAPACK's threads and those of NumPy's BLAS would wait for each other
+            self.G, _ = restricted_inverse(K, mu, offset=True)
         self.z = self.G @ (y - y.mean())
-        self.mu = mu + factor.jitter
+        self.mu = mu
 
     def without(self, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """((n,) errors, (n,) P²) of each row, without the rows of its label."""
