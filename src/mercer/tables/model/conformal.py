@@ -65,13 +65,13 @@ class Conformal:
     ) -> Conformal:
         """From errors on rows not fitted to, at these (prepared) points; one row of each unit.
 
-        `known` are all rows that are learned from in the end, and `rows` says which of them the errors are of.
+        `known` are all rows that are learned from in the end; the errors are of `rows` among them.
         """
         some = np.arange(len(errors)) if units is None else one_each(units, seed)
         gaps, wide = None, np.ones(len(some))
         if known is not None and rows is not None and len(some) >= FEWEST and np.median(np.abs(errors)) > 0:
             some = np.random.default_rng(seed).permutation(some)[:_ROWS]
-            gaps, wide = _gaps(kernel, known, rows[some], seed)
+            gaps, wide = _gaps(kernel, known, rows[some], errors[some], seed)
         return cls._of(np.abs(errors[some]) / wide, points[some], kernel, seed, gaps, wide)
 
     @classmethod
@@ -129,10 +129,12 @@ class Conformal:
         return low, high
 
 
-def _gaps(kernel, known: Known, rows: np.ndarray, seed: int) -> tuple[Gaps | None, np.ndarray]:
+def _gaps(
+    kernel, known: Known, rows: np.ndarray, errors: np.ndarray, seed: int
+) -> tuple[Gaps | None, np.ndarray]:
     """None where the kernel's matrix is not definite, and says nothing of distances."""
     try:
-        return Gaps.of(kernel, known, rows, seed)
+        return Gaps.of(kernel, known, rows, errors, seed)
     except (NotPositiveDefinite, np.linalg.LinAlgError):
         return None, np.ones(len(rows))
 

@@ -19,11 +19,10 @@ from mercer.posterior.likelihood import restricted_inverse
 MOST = 1500
 # With fewer there are no eight blocks to leave out.
 FEWEST = 32
-_BLOCKS, _IN_A_BLOCK = 8, 4
+_BLOCKS, _MOST_BLOCKS, _IN_A_BLOCK = 8, 64, 4
 _EXPONENTS = np.linspace(1.0, 2.0, 11)
 _LEVEL = 0.9
-# Errors are judged by their logarithms; this share of the typical one is added, lest those near 0 decide.
-_SMALL = 0.05
+_SLACK = 0.01
 _AT_ONCE = 1 << 21
 # Where errors of rows that are left out with their neighbours are so many times as large, it is said.
 _TELLING, _TELLING_ROWS = 1.5, 100
@@ -78,23 +77,28 @@ class Gaps:
         return {name: value for name, value in vars(self).items() if name not in ("_factor", "_ones")}
 
     @classmethod
-    def of(cls, kernel: Kernel, known: Known, rows: np.ndarray, seed: int = 0) -> tuple[Gaps, np.ndarray]:
-        """From the rows learned from; and the widening at some of them, each as if it had not been there.
+    def of(
+        cls, kernel: Kernel, known: Known, rows: np.ndarray, errors: np.ndarray, seed: int = 0
+    ) -> tuple[Gaps, np.ndarray]:
+        """From the rows learned from, and errors of a machine that was tested on some of them.
 
-        At most `MOST` of `known` are looked at, all of `rows` among them.
+        And the widening at these rows, each as if it had not been there. At most `MOST` of `known` are looked
+        at, all that were tested among them.
         """
         rest = np.setdiff1d(np.arange(len(known.y)), rows)
         drawn = np.random.default_rng(seed).permutation(rest)[: max(MOST - len(rows), 0)]
         some = np.concatenate([rows, drawn])
         points, units = np.asarray(known.points[some], dtype=np.float64), known.units[some]
         held = LeftOut(kernel, points, known.y[some], known.mu)
-        ordinary = held.without(units)
+        alone, power = held.without(units)
         tries = [held.without(labels) for labels in blocks(points / lengths(kernel, points), units)]
-        typical = float(np.median(ordinary[1][: len(rows)]))
-        exponent = _exponent(ordinary, tries, known.mu, typical)
-        near, apart = (float(np.quantile(np.abs(e), _LEVEL)) for e, _ in (ordinary, [*tries, ordinary][1]))
-        gaps = cls(kernel, points, float(known.mu), typical, exponent, near, apart)
-        return gaps, gaps._widening(ordinary[1][: len(rows)])
+        tested, mu = power[: len(rows)], float(known.mu)
+        typical = float(np.median(tested))
+        exponent = _exponent(np.abs(errors), tested, tries, mu, typical)
+        aside = tries[1][0] if len(tries) > 1 else alone
+        near, apart = (float(np.quantile(np.abs(e), _LEVEL)) for e in (alone, aside))
+        gaps = cls(kernel, points, mu, typical, exponent, near, apart)
+        return gaps, gaps._widening(tested)
 
     def widening(self, points: np.ndarray) -> np.ndarray:
         """(n,) times the width at an ordinary row."""
@@ -132,10 +136,9 @@ class Gaps:
         if len(self.points) < _TELLING_ROWS or not self.apart >= _TELLING * self.near > 0:
             return []
         return [
-            f"rows cluster: errors are {self.apart / self.near:.1f} times as large where a sixteenth of the "
-            "rows, lying side by side, is left out at a time instead of one. The tests here are of rows among "
-            "the others; if new rows will lie apart from these (other places, days, people), say which belong "
-            "together by groups=, and tests are of whole groups"
+            f"rows cluster: errors grow {self.apart / self.near:.1f} times as large if, instead of one row, a "
+            "sixteenth of them is left out, lying side by side. Tests are of rows among the others: if new "
+            "ones will lie apart (other places, days, people), say by groups= which belong together"
         ]
 
 
@@ -190,7 +193,7 @@ def blocks(places: np.ndarray, units: np.ndarray) -> Iterator[np.ndarray]:
     """
     _, first, place = np.unique(units, return_index=True, return_inverse=True)
     cut = [np.arange(len(first))]
-    while len(cut[0]) // 2 >= _IN_A_BLOCK:
+    while len(cut[0]) // 2 >= _IN_A_BLOCK and len(cut) < _MOST_BLOCKS:
         cut = [half for rows in cut for half in _halves(places[first], rows)]
         if len(cut) >= _BLOCKS:
             labels = np.empty(len(first), dtype=np.intp)
@@ -210,24 +213,18 @@ def _growth(power: np.ndarray, mu: float, ordinary: float, exponent: float) -> n
 
 
 def _exponent(
-    ordinary: tuple[np.ndarray, np.ndarray],
-    tries: list[tuple[np.ndarray, np.ndarray]],
-    mu: float,
-    typical: float,
+    size: np.ndarray, power: np.ndarray, tries: list[tuple[np.ndarray, np.ndarray]], mu: float, typical: float
 ) -> float:
-    """β whose widths, right for nine tenths of the ordinary errors, are best for those of blocks.
+    """The least β with which nine tenths of the errors of blocks lie inside widths that hold as many others.
 
-    The loss is that of a quantile (pinball), of logarithms: of growth, whatever the size.
+    `size` and `power` are of the ordinary errors, which are those of the machine itself.
     """
-    errors, power = ordinary
-    small = _SMALL * float(np.median(np.abs(errors)))
-    if not tries or not small > 0:
-        return 1.0
-    logs = np.log(np.abs(np.concatenate([e for e, _ in tries])) + small)
+    if not tries:
+        return float(_EXPONENTS[0])
+    apart = np.abs(np.concatenate([errors for errors, _ in tries]))
     there = np.concatenate([p for _, p in tries])
-    losses = []
     for exponent in _EXPONENTS:
-        factor = np.quantile(np.abs(errors) / _growth(power, mu, typical, exponent), _LEVEL)
-        over = logs - np.log(factor * _growth(there, mu, typical, exponent) + small)
-        losses.append(np.mean(np.where(over > 0, _LEVEL * over, (_LEVEL - 1) * over)))
-    return float(_EXPONENTS[int(np.argmin(losses))])
+        factor = np.quantile(size / _growth(power, mu, typical, exponent), _LEVEL)
+        if np.mean(apart <= factor * _growth(there, mu, typical, exponent)) >= _LEVEL - _SLACK:
+            break
+    return float(exponent)
