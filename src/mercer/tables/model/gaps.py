@@ -136,7 +136,7 @@ class Gaps:
         if len(self.points) < _TELLING_ROWS or not self.apart >= _TELLING * self.near > 0:
             return []
         return [
-            f"rows cluster: errors grow {self.apart / self.near:.1f} times as large if, instead of one row, a "
+            f"rows cluster: errors are {self.apart / self.near:.1f} times as large if, instead of a row, a "
             "sixteenth of them is left out, lying side by side. Tests are of rows among the others: if new "
             "ones will lie apart (other places, days, people), say by groups= which belong together"
         ]
