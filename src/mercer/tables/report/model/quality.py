@@ -184,7 +184,8 @@ def intervals(page: Report, model: Model) -> None:
         + (
             "Here all intervals have the same width: nothing tells where errors are larger."
             if model.conformal.even
-            else "Here intervals are wider where errors are larger; how much was learned from the errors."
+            else "Here intervals are wider where errors are larger, and in gaps between the rows learned "
+            "from; how much was learned from errors."
         )
     )
     if not e.coverage:
