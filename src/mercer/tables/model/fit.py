@@ -14,6 +14,8 @@ from mercer.selection.crew import HERE, ClusterCrew, Crew
 from mercer.tables.model.conformal import Conformal
 from mercer.tables.model.evaluation import evaluate
 from mercer.tables.model.evidence import gather
+from mercer.tables.model.forests import without_forests
+from mercer.tables.model.gaps import Known
 from mercer.tables.model.large import Allowance, LargeTable, LargeTask, fit_large, too_large
 from mercer.tables.model.learn import Learned, Question
 from mercer.tables.model.model import Model
@@ -194,6 +196,8 @@ def _answered(
     tell("What is known of it")
     remarks = [*question.table.remarks, f"{asked.task}: {asked.remark}", *together.remarks(), *result.remarks]
     remarks += _what_others_see(learned)
+    if together.groups is None and conformal is not None and conformal.gaps is not None:
+        remarks += conformal.gaps.remarks()
     evidence = gather(question, result, learned, conformal, remarks, together, *times, decided)
     columns, machine, calibration = learned.columns, learned.machine, learned.calibration
     schema = columns.schema_
@@ -234,10 +238,13 @@ def _named(y: Any, target: str | None, groups: Any) -> str:
 
 
 def _conformal(question: Question, result: Any, learned: Learned, seed: int) -> Conformal:
-    """Intervals from the errors on rows that took no part."""
+    """Intervals from the errors on rows that took no part, and from where all rows lie."""
     errors = result.gain * (question.y[result.rows] - result.predicted)
-    points = question.points(learned.columns)[result.rows]
-    return Conformal.of(errors, points, learned.found.best.kernel, seed, question.units[result.rows])
+    points, best, units = question.points(learned.columns), learned.found.best, question.units
+    # Of texts there are no coordinates to cut blocks by; a forest knows the answers of the rows it has seen.
+    known = None if learned.columns.texts else Known(points, question.y, units, best.mu)
+    rows, kernel = result.rows, without_forests(best.kernel)
+    return Conformal.of(errors, points[rows], kernel, seed, units[rows], known, rows)
 
 
 def _what_others_see(learned: Learned) -> list[str]:

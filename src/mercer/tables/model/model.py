@@ -98,8 +98,9 @@ class Model:
     def predict_interval(self, X: Any, coverage: float = 0.9) -> np.ndarray:
         """(n, 2) conformal prediction intervals: each holds y with probability `coverage`, on average.
 
-        That holds for rows like those learned from. Beyond the ranges seen there (`outside`) nothing is
-        known: intervals widen with the distance, as a caution and not as a promise.
+        That holds for rows like those learned from. In gaps between them intervals are as much wider as
+        errors grew where blocks of neighbouring rows were left out (`Gaps`). Beyond the ranges seen
+        (`outside`) nothing is known: intervals widen with the distance, as a caution and not as a promise.
         """
         if self.conformal is None:
             raise AttributeError("a classification has no intervals; predict_proba gives probabilities")
@@ -267,9 +268,13 @@ class Model:
         require(self.task == task, "its task is not that of its machine")
         made = [m for m in (machine, spread) if m is not None]
         texts = {not m.kernel_.vectors for m in made}
+        gaps = None if self.conformal is None else self.conformal.gaps
+        if gaps is not None:
+            texts.add(not gaps.kernel.vectors)
         require(texts == {bool(self.columns.texts)}, "its machine takes other points than its columns make")
         if not self.columns.texts:
-            same = {m.n_features_in_ for m in made} == {len(self.columns.get_feature_names_out())}
+            widths = {m.n_features_in_ for m in made} | ({gaps.points.shape[1]} if gaps else set())
+            same = widths == {len(self.columns.get_feature_names_out())}
             require(same, "its machine takes other points than its columns make")
         if self.calibration is not None:
             require(labelled, "a regression has no probabilities")

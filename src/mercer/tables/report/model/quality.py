@@ -183,8 +183,9 @@ def intervals(page: Report, model: Model) -> None:
         "approximately, as long as new rows come from where these came from. "
         + (
             "Here all intervals have the same width: nothing tells where errors are larger."
-            if model.conformal.spread is None
-            else "Here intervals are wider where errors are larger; how much was learned from the errors."
+            if model.conformal.even
+            else "Here intervals are wider where errors are larger, and in gaps between the rows learned "
+            "from; how much was learned from errors."
         )
     )
     if not e.coverage:
@@ -201,18 +202,14 @@ def intervals(page: Report, model: Model) -> None:
             ("promised", "held", "half width"),
             [(percent(a, 0), percent(b), _width(model.conformal, a)) for a, b in e.coverage],
             "Intervals are prediction ± half width"
-            + ("." if model.conformal.spread is None else "; for eight rows in ten it lies in this range."),
+            + ("." if model.conformal.even else "; for eight rows in ten it lies in this range."),
         )
 
 
 def _width(conformal: Conformal, level: float) -> str:
     """The half width, or the range that most of them lie in."""
-    if conformal.spread is None:
-        return amount(float(conformal.half_width(np.zeros((1, 0)), level)[0]))
-    points = conformal.spread.function_.points  # type: ignore[attr-defined]  # those of test rows
-    widths = conformal.half_width(points, level)
-    low, high = np.quantile(widths, [0.1, 0.9])
-    return f"{amount(float(low))} to {amount(float(high))}"
+    low, high = conformal.usual(level)
+    return amount(low) if conformal.even else f"{amount(low)} to {amount(high)}"
 
 
 def certificate(page: Report, model: Model) -> None:
