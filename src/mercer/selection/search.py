@@ -18,6 +18,7 @@ Job = Callable[[], Sequence[T]]
 # What to try next, given all trials so far; nothing: the search ends.
 Stage = Callable[[Sequence[T]], Sequence[Job[T]]]
 
+
 @dataclass
 class Clock:
     """How long a search may take."""

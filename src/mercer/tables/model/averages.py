@@ -59,7 +59,10 @@ class Average:
         """On the rows that took no part; infinite where K + μI can't be factored."""
         stopping_point()
         n, total = len(self.X), sum(counts)
-        K = sum(count / total * values for count, values in zip(counts, self._values, strict=True) if count)
+        K = np.zeros_like(self._values[0])
+        for count, values in zip(counts, self._values, strict=True):
+            if count:
+                K += count / total * values
         system = K[:n]
         system.flat[:: n + 1] += shift
         try:

@@ -10,7 +10,9 @@ import numpy as np
 
 from mercer._threads import one_thread
 from mercer._units import alone, count, folds
+from mercer.selection.search import Clock
 from mercer.tables.model.columns import Columns
+from mercer.tables.model.deadline import Deadline
 from mercer.tables.model.encoders import Category, Number
 from mercer.tables.model.learn import Question
 from mercer.tables.model.level_codes import CodedCategory
@@ -22,26 +24,39 @@ _FOLDS = 5
 _MANY = 3000
 # As many levels as boosting tells apart by itself, missing words not counted.
 _LEVELS = 254
+# Rows × columns × classes from which on a fit is timed; iterations by which it is; seconds for each operation
+# of a spectrum.
+_QUICK, _FIRST_ITERATIONS, _SPECTRUM = 1_000_000, 5, 3e-10
 # Numbers or labels, and probabilities of labels.
 Answer = tuple[np.ndarray, np.ndarray | None]
 
 
 def answers_beside(
-    seen: Question, asked: Question, points: np.ndarray, there: np.ndarray, columns: Columns
+    seen: Question,
+    asked: Question,
+    points: np.ndarray,
+    there: np.ndarray,
+    columns: Columns,
+    seconds: float,
+    deadline: Deadline,
 ) -> dict[str, Answer]:
     """What models of other kinds, fitted to the rows seen, say of those asked.
 
     `points` and `there` are these rows as our machine has them. The linear model takes them so, with the
-    words of texts; boosting takes numbers and levels as they stand, and no texts.
+    words of texts; boosting takes numbers and levels as they stand, and no texts. Each has half of so many
+    seconds; without any there is a constant only.
     """
     out = {}
     for name, model in others(seen).items():
-        if name != "gradient boosting":
-            out[name] = answer(model, *numbers_and_words(points, there, columns.width), seen)
-        elif columns.width:
+        clock = deadline.clock(0.5 * seconds)
+        if name == "gradient boosting" and columns.width and seconds:
             known, levels = as_they_stand(columns, seen.table, points)
             model.set_params(categorical_features=levels)
-            out[name] = answer(model, known, as_they_stand(columns, asked.table, there)[0], seen)
+            out[name] = answer(model, known, as_they_stand(columns, asked.table, there)[0], seen, clock)
+        elif name == "constant" or (name != "gradient boosting" and seconds):
+            out[name] = answer(model, *numbers_and_words(points, there, columns.width), seen, clock)
+        if clock.ended:
+            deadline.cut_short(f"the {name} beside it")
     return out
 
 
@@ -105,16 +120,49 @@ def others(seen: Question) -> dict[str, Any]:
     }
 
 
-def answer(model: Any, points: Any, there: Any, seen: Question) -> Answer:
-    """What a model says once it is fitted."""
+def answer(model: Any, points: Any, there: Any, seen: Question, clock: Clock) -> Answer:
+    """What a model says once it is fitted, or by when its time is up."""
     few = one_thread() if len(seen.y) < _MANY else nullcontext()
     with few, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a baseline that did not quite converge is still a baseline
-        model.fit(points, seen.y)
+        fit_in_time(model, points, seen.y, clock)
     predicted = model.predict(there)
     if seen.classes is None:
         return predicted, None
     return predicted, widened(model.predict_proba(there), model.classes_, seen.classes)
+
+
+def fit_in_time(model: Any, X: Any, y: np.ndarray, clock: Clock) -> None:
+    """Fit, to fewer rows or in fewer iterations if there is no time for all; the clock then says so.
+
+    Nothing ends a fit of scikit-learn's from outside: a few iterations tell how long all would take.
+    """
+    n, d = X.shape
+    if hasattr(model, "alphas"):  # ridge by its spectrum
+        most = _rows_of_spectrum(d, clock.left)
+        if n > most:
+            rows, clock.ended = np.random.default_rng(0).permutation(n)[:most], True
+            X, y = X[rows], y[rows]
+            if model.cv is not None:  # whose folds are of all rows
+                model.set_params(cv=None)
+    elif hasattr(model, "max_iter") and n * d * len(np.unique(y[:1000])) > _QUICK:
+        whole, few = model.max_iter, _FIRST_ITERATIONS
+        model.set_params(warm_start=True, max_iter=few).fit(X, y)
+        used = clock.seconds - clock.left
+        more = int(np.clip(few * clock.left / max(used, 1e-9), 0, whole - few))
+        clock.ended = clock.ended or more < whole - few
+        if more >= few:
+            model.set_params(max_iter=few + more).fit(X, y)
+        return
+    model.fit(X, y)
+
+
+def _rows_of_spectrum(d: int, seconds: float) -> int:
+    """Rows whose singular values take so long."""
+    rows = 1 << 20
+    while rows > 200 and _SPECTRUM * rows * d * min(rows, d) > seconds:
+        rows = int(0.8 * rows)
+    return rows
 
 
 def widened(P: np.ndarray, known: np.ndarray, classes: Any) -> np.ndarray:

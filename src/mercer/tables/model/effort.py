@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 from mercer._threads import cpu_count
 
-# Floating point operations a second of a search on one core, as forecasts count on; and how much sooner two or
-# more are done, since not all of it can be shared.
+# Floating point operations a second of a search on one core, as forecasts count on; and how much sooner two
+# or more are done, since not all of it can be shared.
 _SPEED, _SHARED = 3e10, 1.6
 # The same of a factorisation in single precision, and coordinates of pairs of points, for each core.
 _FACTOR_SPEED, _PAIRS = 8e10, 2.5e9
@@ -65,7 +65,7 @@ class Effort:
     def seconds(self, d: int, outputs: int) -> float:
         """The forecast, on one core."""
         n, m = self.screen_rows, self.final_rows
-        work = 34 * (10 * n**3 + n * n * (2 * d + 40 * outputs))
+        work: float = 34 * (10 * n**3 + n * n * (2 * d + 40 * outputs))
         if self.by_folds:
             # Each family with length scales and one width, a sum and a mixture; three folds and all rows.
             steps = self.finalists * (self.refine_steps + self.final_steps // 2) + 2 * self.final_steps
@@ -135,7 +135,12 @@ def letters_within(seconds: float, letters: float) -> int:
 
 def fit_seconds(n: int, d: int, letters: float = 0.0) -> float:
     """The forecast of one exact least squares fit, with so many letters in the texts of a row."""
-    return n**3 / 3 / (_FACTOR_SPEED * _cores()) + values_seconds(n, d, letters)
+    return n**3 / 3 / factor_speed() + values_seconds(n, d, letters)
+
+
+def factor_speed() -> float:
+    """Operations a second of a factorisation in single precision, as forecasts count on."""
+    return _FACTOR_SPEED * _cores()
 
 
 def values_seconds(n: int, d: int, letters: float = 0.0) -> float:

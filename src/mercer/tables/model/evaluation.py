@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from mercer._threads import Stopped, stop_when
 from mercer._units import Split, alone, count, fewest_in_a_class, folds, held_out
 from mercer.estimators import KernelRidge
 from mercer.selection.crew import HERE, ClusterCrew, Crew
 from mercer.selection.path import loo_of_units
 from mercer.tables.model.beside import Answer, answers_beside, widened
-from mercer.tables.model.learn import Learned, Question, learn, refit
+from mercer.tables.model.deadline import Deadline
+from mercer.tables.model.first import first_part
+from mercer.tables.model.fitting import fit_alone, fit_both, for_rows, pace, squares
+from mercer.tables.model.forests import has_forest
+from mercer.tables.model.importance import REPEATS, importances
+from mercer.tables.model.learn import Learned, Question, learn, refit, seek
 from mercer.tables.model.search import Progress, silent
-from mercer.tables.model.texts import letters_a_row
 
 _FOLDS = 5
 # From here on one part is held out, instead of every part in turn.
@@ -24,6 +30,14 @@ _SMALLEST_TEST, _LARGEST_TEST = 600, 4000
 # Leaving out units takes a spectrum, which is some twenty times the work of a factor.
 _LEAVE_ONE_OUT_UP_TO, _LEAVE_UNITS_OUT_UP_TO = 5000, 2000
 _LEAST_GAIN = 0.5
+# Shares of the time: of searches in folds and of the last one; of the one search where one part is held out,
+# and of the fits that follow; of the models beside ours.
+_FOLDS_SHARE, _LAST_SHARE = 0.5, 0.25
+_ONCE_SHARE, _FITS_SHARE = 0.42, 0.4
+_BESIDE_SHARE = 0.08
+# Of what is left when they begin, these fits take no more.
+_LATE_FITS = 0.75
+_FIRST_ONLY = "{} before the model was done: this is a first one, of few rows and one width"
 # What the machine is called among the others.
 OURS = "mercer"
 
@@ -59,6 +73,7 @@ class PartLearner:
     seed: int
     progress: Progress
     crew: Crew
+    deadline: Deadline
 
     @property
     def once(self) -> bool:
@@ -69,13 +84,12 @@ class PartLearner:
 
     def __call__(self, i: int) -> Part:
         def told(text: str) -> None:
-            self.progress(text if self.once else f"Test part {i + 1} of {len(self.splits)}: {text}")
+            self.progress(f"Test part {i + 1} of {len(self.splits)}: {text}")
 
-        # Predicting, the others beside it and the machine for all rows take what is left.
-        share = 0.7 if self.once else 0.5 / len(self.splits)
-        (train, test), number = self.splits[i], self.seed + (0 if self.once else i + 1)
+        (train, test), number = self.splits[i], self.seed + i + 1
+        seconds = _FOLDS_SHARE / len(self.splits) * self.seconds
         seen = self.question.take(train)
-        return np.sort(test), train, learn(seen, share * self.seconds, number, told, self.crew)
+        return np.sort(test), train, learn(seen, seconds, number, told, self.crew, self.deadline)
 
     def parts(self) -> list[Part]:
         """All of them, one after the other."""
@@ -83,7 +97,8 @@ class PartLearner:
 
     def last(self) -> Learned:
         """What is learned from all rows, with a search of its own."""
-        return learn(self.question, 0.4 * self.seconds, self.seed, self.progress, self.crew)
+        seconds = _LAST_SHARE * self.seconds
+        return learn(self.question, seconds, self.seed, self.progress, self.crew, self.deadline)
 
     def beside_the_last(self, crew: ClusterCrew) -> tuple[list[Part], Learned]:
         """All parts, each on a worker, while candidates for all rows are tried there, too."""
@@ -92,42 +107,107 @@ class PartLearner:
             last = self.last()
             return errand.results(), last
 
+    def held_out(self) -> tuple[Part, Learned]:
+        """One part, and what is learned from all rows with the kernel that was found without it."""
+        (train, test), fits = self.splits[0], _FITS_SHARE * self.seconds
+        seen, progress = self.question.take(train), self.progress
+        sought = seek(seen, _ONCE_SHARE * self.seconds, self.seed, progress, self.crew, self.deadline)
+        progress("Fitting")
+        fits = min(fits, _LATE_FITS * self.deadline.left)
+        if not squares(sought.machine):
+            machine = fit_alone(sought.machine, sought.points, seen.y, 0.5 * fits)
+            part = sought.fitted(machine, self.seed)
+            return (np.sort(test), train, part), refit(self.question, part, 0.5 * fits, self.seed, progress)
+        there = sought.columns.transform(self.question.table.take(test))
+        X, y = np.vstack([sought.points, there]), np.concatenate([seen.y, self.question.y[test]])
+        machine = for_rows(sought.machine, len(train), len(y))
+        both = fit_both(machine, X, y, len(train), fits / pace())
+        part = sought.fitted(both.part, self.seed, both.remarks)
+        return (np.sort(test), train, part), replace(part, machine=both.whole)
+
 
 def evaluate(
-    question: Question, seconds: float, seed: int, progress: Progress, crew: Crew = HERE
+    question: Question, deadline: Deadline, seed: int, progress: Progress, crew: Crew = HERE
 ) -> tuple[Tested, Learned]:
     """Test honestly, then learn from all rows.
 
     Few rows: five folds, the whole search repeated in each, then once more on all rows. Many rows: one part
     is held out of search and fit; then the machine is fitted again, with what was found, to all rows.
+
+    Before all that a first model is made of few rows. It is what remains where the time is up, or somebody
+    interrupts, before there is a better one.
     """
-    tests = PartLearner(question, _splits(question, seed), seconds, seed, progress, crew)
-    splits, once, final = tests.splits, tests.once, None
-    if isinstance(crew, ClusterCrew) and not once:
-        parts, final = tests.beside_the_last(crew)
+    usable = _first(question, deadline, seed)
+    tests = PartLearner(question, _splits(question, seed), deadline.seconds, seed, progress, crew, deadline)
+    why: tuple[str, ...] = ()
+    try:
+        # Without a first model the minutes can't be kept.
+        with stop_when(deadline.passed) if usable else nullcontext():
+            usable.append(_tested(tests))
+    except Stopped:
+        why = (_FIRST_ONLY.format("the time was up"),)
+    except KeyboardInterrupt:
+        if not usable:
+            raise
+        progress("Interrupted: what there is by now is kept")
+        why = (_FIRST_ONLY.format("it was interrupted"),)
+    tested, final = usable[-1]
+    return replace(tested, remarks=(*tested.remarks, *why, *deadline.remarks())), final
+
+
+def _first(question: Question, deadline: Deadline, seed: int) -> list[tuple[Tested, Learned]]:
+    part = first_part(question, deadline, seed)
+    if part is None:
+        return []
+    answers = [answers_of(part, question, 0.0, deadline)]
+    nothing = np.zeros((len(part[2].columns.schema_.columns), REPEATS))
+    how = f"{len(part[0]):,} rows that took no part"
+    return [(pooled(how, question, [part], answers, nothing, part[2]), part[2])]
+
+
+def _tested(tests: PartLearner) -> tuple[Tested, Learned]:
+    question, splits, once, progress = tests.question, tests.splits, tests.once, tests.progress
+    deadline, final = tests.deadline, None
+    if once:
+        part, final = tests.held_out()
+        parts = [part]
+    elif isinstance(tests.crew, ClusterCrew):
+        parts, final = tests.beside_the_last(tests.crew)
     else:
         parts = tests.parts()
     progress("Testing")
-    answers = [answers_of(part, question) for part in parts]
+    seconds = _BESIDE_SHARE * tests.seconds / len(parts)
+    answers = [answers_of(part, question, seconds, deadline) for part in parts]
+    importance = importances(parts, question, tests.seconds, tests.seed, deadline)
+    final = tests.last() if final is None else final
+    if once:
+        how = f"{sum(len(test) for test, _, _ in parts):,} rows held out of search and fit"
+    else:
+        how = f"{len(splits)}-fold cross-validation, the whole search repeated in each fold"
+    return pooled(how, question, parts, answers, importance, final), final
+
+
+def pooled(
+    how: str,
+    question: Question,
+    parts: list[Part],
+    answers: list[dict[str, Answer]],
+    importance: np.ndarray,
+    final: Learned,
+) -> Tested:
+    """What is known of the test rows of all parts."""
     rows = np.concatenate([test for test, _, _ in parts])
     order = np.argsort(rows, kind="stable")
     # A part may have no numbers, if they are constant in it: what takes nothing else has no answer there.
     names = [name for name in answers[0] if all(name in found for found in answers)]
-    pooled = {name: _pooled([found[name] for found in answers], order) for name in names}
-    predicted, probability = pooled.pop(OURS)
-    importance = importances(parts, question, seconds, seed)
-    if once:
-        how = f"{len(rows):,} rows held out of search and fit"
-        final = refit(question, parts[0][2], seed, progress)
-    else:
-        how = f"{len(splits)}-fold cross-validation, the whole search repeated in each fold"
-        final = tests.last() if final is None else final
-    gain = _gain(parts, final, question)
+    everyone = {name: _pooled([found[name] for found in answers], order) for name in names}
+    predicted, probability = everyone.pop(OURS)
+    gain = 1.0 if final is parts[0][2] else _gain(parts, final, question)
     remarks = tuple(dict.fromkeys(r for made in [*(made for *_, made in parts), final] for r in made.remarks))
     if not alone(question.units):
         sets = f"{count(question.units):,} sets of rows"
         how += f", rows that are equal or of one group kept together ({sets})"
-    return Tested(how, rows[order], predicted, probability, pooled, importance, gain, remarks), final
+    return Tested(how, rows[order], predicted, probability, everyone, importance, gain, remarks)
 
 
 def _splits(question: Question, seed: int) -> list[Split]:
@@ -142,7 +222,7 @@ def _splits(question: Question, seed: int) -> list[Split]:
 
 def _gain(parts: list[Part], final: Learned, question: Question) -> float:
     most = _LEAVE_ONE_OUT_UP_TO if alone(question.units) else _LEAVE_UNITS_OUT_UP_TO
-    if question.classes is not None or len(question.y) > most:
+    if question.classes is not None or len(question.y) > most or has_forest(final.found.best.kernel):
         return 1.0
     before = np.concatenate([_left_out(learned, question.take(train)) for _, train, learned in parts])
     after = _left_out(final, question)
@@ -158,7 +238,7 @@ def _left_out(learned: Learned, question: Question) -> np.ndarray:
     return np.abs(loo_of_units(machine, X, question.y, None, question.units))
 
 
-def answers_of(part: Part, question: Question) -> dict[str, Answer]:
+def answers_of(part: Part, question: Question, seconds: float, deadline: Deadline) -> dict[str, Answer]:
     """What the machine, and others beside it, say of rows they have not seen."""
     test, train, learned = part
     asked, seen = question.take(test), question.take(train)
@@ -166,7 +246,8 @@ def answers_of(part: Part, question: Question) -> dict[str, Answer]:
     if question.classes is not None:
         P = widened(learned.predict_proba(asked.table), learned.machine.classes_, question.classes)
     there = learned.columns.transform(asked.table)
-    others = answers_beside(seen, asked, seen.points(learned.columns), there, learned.columns)
+    points = seen.points(learned.columns)
+    others = answers_beside(seen, asked, points, there, learned.columns, seconds, deadline)
     return {OURS: (learned.machine.predict(there), P), **others}
 
 
@@ -176,53 +257,3 @@ def _pooled(answers: list[Answer], order: np.ndarray) -> Answer:
         np.concatenate(predicted)[order],
         None if probability[0] is None else np.concatenate(probability)[order],
     )
-
-
-_REPEATS = 3
-# Rows whose columns are shuffled: fewer where there are so many columns that it would take minutes.
-_FEWEST_SHUFFLED, _MOST_SHUFFLED = 20, 1000
-# Differences of coordinates a second, and the share of the time for this.
-_KERNEL_SPEED, _SHARE = 1e9, 0.1
-# To count the words of a text takes as long as so many differences, to compare a letter about one.
-_TEXT = 300_000
-
-
-def importances(parts: list[Part], question: Question, seconds: float, seed: int) -> np.ndarray:
-    """(columns, repeats): growth of the error rate, or of the root mean squared error, over all parts."""
-    found = []
-    for test, _, learned in parts:
-        asked = question.take(test)
-        points = learned.columns.transform(asked.table)
-        predicted = learned.machine.predict(points)
-        found.append(_importance(learned, asked, points, predicted, _SHARE * seconds / len(parts), seed))
-    shuffled, base, rows = (sum(values) for values in zip(*found, strict=True))
-    if question.classes is None:
-        return np.sqrt(shuffled / rows) - np.sqrt(base / rows)
-    return (shuffled - base) / rows
-
-
-def _importance(
-    learned: Learned, asked: Question, points: np.ndarray, predicted: np.ndarray, seconds: float, seed: int
-):
-    """Sums of errors with the values of each column shuffled, and without; and over how many rows."""
-    rng = np.random.default_rng(seed)
-    origin = learned.columns.origin_
-    work = len(np.unique(origin)) * _REPEATS * points.shape[1] * learned.machine.plan_.unknowns
-    words = _TEXT * len(learned.columns.texts) + letters_a_row(points) * learned.machine.plan_.unknowns
-    work += len(np.unique(origin)) * _REPEATS * words
-    most = int(np.clip(seconds * _KERNEL_SPEED / work, _FEWEST_SHUFFLED, _MOST_SHUFFLED))
-    rows = rng.permutation(len(points))[:most]
-    here, truth = points[rows], asked.y[rows]
-
-    def error(values: np.ndarray) -> float:
-        return float(np.sum(values != truth) if asked.classes is not None else np.sum((values - truth) ** 2))
-
-    out = np.zeros((len(learned.columns.schema_.columns), _REPEATS))
-    for j in np.unique(origin):
-        mixed = np.tile(here, (_REPEATS, 1))
-        order = np.concatenate([rng.permutation(len(here)) for _ in range(_REPEATS)])
-        mixed[:, origin == j] = here[order][:, origin == j]
-        out[j] = [error(values) for values in np.split(learned.machine.predict(mixed), _REPEATS)]
-    base = error(predicted[rows])
-    out[[j for j in range(len(out)) if j not in origin]] = base
-    return out, base, len(rows)

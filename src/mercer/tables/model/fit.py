@@ -12,6 +12,7 @@ from mercer.rows import Rows
 from mercer.rows.placing import is_of_dask
 from mercer.selection.crew import HERE, ClusterCrew, Crew
 from mercer.tables.model.conformal import Conformal
+from mercer.tables.model.deadline import Deadline
 from mercer.tables.model.evaluation import evaluate
 from mercer.tables.model.evidence import gather
 from mercer.tables.model.forests import without_forests
@@ -189,8 +190,8 @@ def _answered(
     crew: Crew,
 ) -> Model:
     """The model of a table in memory, tested; `times` are minutes, seed and when it began."""
-    (name, asked, together), (minutes, seed, _) = target, times
-    result, learned = evaluate(question, 60 * minutes, seed, tell, crew)
+    (name, asked, together), (minutes, seed, started) = target, times
+    result, learned = evaluate(question, Deadline(60 * minutes, started), seed, tell, crew)
     result, decided = wanted.decided(question, result, seed)
     conformal = _conformal(question, result, learned, seed) if question.classes is None else None
     tell("What is known of it")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +19,7 @@ from mercer.representations import Full, Nystrom, Representation
 from mercer.solvers import CG
 from mercer.tables.model.effort import (
     centres_within,
+    factor_speed,
     fit_seconds,
     iteration_seconds,
     rows_within,
@@ -25,6 +27,8 @@ from mercer.tables.model.effort import (
 )
 from mercer.tables.model.texts import letters_a_row
 
+# Rows of the matrix by whose square the machine's speed is measured.
+_PROBE = 1536
 # Of the free memory, for the matrix of a kernel.
 _SHARE = 0.6
 # Iterations that conjugate gradients may take, and where they may stop: predictions don't change any more.
@@ -79,12 +83,13 @@ def fit_both(machine: KernelMachine, X: np.ndarray, y: np.ndarray, part: int, se
     machine = clone(machine).set_params(representation=Full())
     with unheard(ConvergenceWarning):  # the certificate says how near it came
         if fit_seconds(n, d) <= seconds and fits(n):
-            return Fitted(*fit_nested(machine, X, y, [part, n]))
+            tested, last = fit_nested(machine, X, y, [part, n])
+            return Fitted(tested, last)
         each = values_seconds(n, d) + _ITERATIONS * iteration_seconds(n)
         if 2 * each <= seconds and fits(n):
             found = [_iterated(machine, X[:m], y[:m], n) for m in (part, n)]
             if all(f.solution_.certificate.relative_gradient <= _GOOD for f in found):
-                return Fitted(*found)
+                return Fitted(found[0], found[1])
             seconds = max(seconds - 2 * each, 0.4 * seconds)
         return _some_of(machine, X, y, part, seconds)
 
@@ -107,12 +112,14 @@ def _some_of(machine: KernelMachine, X: np.ndarray, y: np.ndarray, part: int, se
             clone(machine).set_params(representation=Nystrom(min(centres, m)), lam=mu / m).fit(X[:m], y[:m])
             for m in (part, n)
         ]
-        return Fitted(*both, (f"{centres:,} centres stand for {n:,} rows",))
+        return Fitted(both[0], both[1], (f"{centres:,} centres stand for {n:,} rows",))
     # Those that are tested must not be among them, and the last machine knows some of these, too.
     first = min(part, int(most * part / n))
     rows = np.concatenate([np.arange(first), np.arange(part, part + most - first)])
     few = clone(machine).set_params(lam=mu / most)
-    said = f"the machine is exact on {most:,} of the {n:,} rows: with all of them it would not be done in time"
+    said = (
+        f"the machine is exact on {most:,} of the {n:,} rows: with all of them it would not be done in time"
+    )
     return Fitted(*fit_nested(few, X[rows], y[rows], [first, most]), (said,))
 
 
@@ -142,3 +149,15 @@ def for_rows(machine: KernelMachine, before: int, now: int) -> KernelMachine:
     again = clone(machine)
     return again.set_params(lam=machine.lam * before / now) if isinstance(machine.lam, float) else again
 
+
+def pace() -> float:
+    """How many times as long as forecast a product of matrices takes here and now; at least 1.
+
+    The machine may be slower than others, or busy: then fewer rows are fitted exactly than could be.
+    """
+    A = np.ones((_PROBE, _PROBE), np.float32)
+    A @ A  # which wakes the threads of BLAS
+    started = time.perf_counter()
+    A @ A
+    seconds = time.perf_counter() - started
+    return max(seconds / (2 * _PROBE**3 / factor_speed()), 1.0)

@@ -8,29 +8,30 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
 from mercer._threads import one_thread
-from mercer._warnings import unheard
 from mercer.estimators.base import KernelMachine
 from mercer.estimators.calibration import Calibration
 from mercer.selection.crew import HERE, Crew
 from mercer.selection.search import Clock
 from mercer.tables.model.columns import Columns
+from mercer.tables.model.deadline import Deadline
 from mercer.tables.model.decision import unweighted
 from mercer.tables.model.effort import Effort
 from mercer.tables.model.families import Found
-from mercer.tables.model.machines import LossTrial, calibrated, choose
+from mercer.tables.model.fitting import fit_alone, for_rows
+from mercer.tables.model.forests import has_forest, regrown
+from mercer.tables.model.machines import LossTrial, calibrated, choose, least_squares
 from mercer.tables.model.metric import Metric, metric_of
 from mercer.tables.model.search import SMALL, KernelSearch, Progress
 from mercer.tables.model.text_search import TextSearch
 from mercer.tables.model.texts import bag_of, kernel_terms, moved
 from mercer.tables.reading import Table
 
-_TOO_SLOW = (
-    "the machine was so slow or so busy that the clock ended the search early: another run may find another "
-    "model"
-)
+# Shares of the time for a search and its fit: what a search of kernels is forecast to take, what it may take,
+# and what comparing losses may take; the rest is for the fit.
+_SEARCH, _SEARCH_MOST, _TEXTS, _LOSSES = 0.5, 0.65, 0.2, 0.2
+THE_SEARCH, THE_LOSSES = "the search for a kernel", "the comparison of losses"
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,32 +105,84 @@ def probabilities(machine: Any, calibration: Calibration | None, points: np.ndar
     return P if weights is None else unweighted(P, machine.classes_, weights)
 
 
-def learn(question: Question, seconds: float, seed: int, progress: Progress, crew: Crew = HERE) -> Learned:
-    """Search and fit with as much work as an ordinary machine does in so many seconds.
+@dataclass(frozen=True, eq=False)
+class Sought:
+    """What is known before anything is fitted to all rows: a machine with λ for them, and their points."""
 
-    The crew tries candidates; the machine is fitted in this process.
-    """
-    clock = Clock.patient(seconds)
+    question: Question
+    columns: Columns
+    points: np.ndarray  # of the rows, to learn from
+    machine: KernelMachine
+    found: Found
+    loss_trials: tuple[LossTrial, ...]
+    remarks: tuple[str, ...] = ()
+
+    def fitted(self, machine: KernelMachine, seed: int, remarks: tuple[str, ...] = ()) -> Learned:
+        """With a machine that was fitted to the rows, or to more; calibrated where that is needed."""
+        calibration = None
+        if self.question.classes is not None:
+            calibration = calibrated(machine, self.points, self.question.y, seed, self.question.units)
+        remarks = (*self.remarks, *remarks)
+        return Learned(self.columns, machine, calibration, self.found, self.loss_trials, remarks)
+
+
+def seek(
+    question: Question, seconds: float, seed: int, progress: Progress, crew: Crew, deadline: Deadline
+) -> Sought:
+    """Search with as much work as an ordinary machine does in so many seconds, and leave time for the fit."""
     prepared = {
         outliers: Columns(outliers, texts=question.texts).fit(question.table, question.codes())
         for outliers in ("keep", "squash")
     }
     points = {outliers: question.points(c) for outliers, c in prepared.items()}
     with one_thread() if len(question.y) < SMALL else nullcontext():
+        clock = deadline.clock(_SEARCH_MOST * seconds)
         found = _found(question, prepared, points, (seconds, clock, seed, progress), crew)
+        if clock.ended:
+            deadline.cut_short(THE_SEARCH)
         best, columns, X = found.best, prepared[found.best.outliers], points[found.best.outliers]
         if question.texts:
             found, columns = _with_helpful_texts(found, columns, question)
             best, X = found.best, question.points(columns)
+        if has_forest(best.kernel):
+            codes, labels = question.codes(), question.classes is not None
+            best = replace(best, kernel=regrown(best.kernel, X, codes, labels, question.units, seed))
+            found = replace(found, best=best)
         progress("Losses")
-        chosen = choose(
-            question.task, best.kernel, best.mu, X, question.y, seconds, clock, seed, question.units, crew
-        )
+        clock = deadline.clock(_LOSSES * seconds)
+        chosen = choose(question, best.kernel, best.mu, X, clock, seed, crew)
+        if clock.ended:
+            deadline.cut_short(THE_LOSSES)
+        machine = chosen.machine
+        remarks: tuple[str, ...] = ()
+        if chosen.seconds > (1 - _SEARCH - _LOSSES) * seconds:
+            machine = least_squares(question, best.kernel, best.mu, seed)
+            remarks = (f"{type(chosen.machine).__name__} did better on some rows, but takes too long on all",)
         if question.class_weight is not None:
-            chosen.machine.set_params(class_weight=dict(question.class_weight))
-        remarks = (_TOO_SLOW,) * clock.ended + chosen.remarks
-        learned = Learned(columns, chosen.machine, None, found, chosen.trials, remarks)
-        return _fitted(learned, question, X, seed, progress)
+            machine.set_params(class_weight=dict(question.class_weight))
+        return Sought(question, columns, X, machine, found, chosen.trials, remarks)
+
+
+def learn(
+    question: Question,
+    seconds: float,
+    seed: int,
+    progress: Progress,
+    crew: Crew = HERE,
+    deadline: Deadline | None = None,
+) -> Learned:
+    """Search and fit with as much work as an ordinary machine does in so many seconds.
+
+    The crew tries candidates; the machine is fitted in this process.
+    """
+    own = Deadline(seconds) if deadline is None else deadline
+    sought = seek(question, seconds, seed, progress, crew, own)
+    progress("Fitting")
+    with one_thread() if len(question.y) < SMALL else nullcontext():
+        share = (1 - _SEARCH - _LOSSES) * seconds
+        machine = fit_alone(sought.machine, sought.points, question.y, share)
+        learned = sought.fitted(machine, seed)
+    return learned if deadline is not None else replace(learned, remarks=(*learned.remarks, *own.remarks()))
 
 
 def _found(
@@ -143,14 +196,15 @@ def _found(
     (seconds, clock, seed, progress), codes = means, question.codes()
     texts, d = question.texts, prepared["keep"].width
     numbers = {o: X[:, :d].astype(float) for o, X in points.items()} if texts else points
-    effort = Effort.within(0.5 * seconds, len(codes), d, codes.shape[1])
-    labels = question.classes is not None
-    search = KernelSearch(numbers, codes, effort, clock, seed, progress, labels, question.units, crew)
+    share = _SEARCH - _TEXTS if texts else _SEARCH
+    effort = Effort.within(share * seconds, len(codes), d, codes.shape[1])
+    labels, asked = question.classes is not None, question.metric.name
+    search = KernelSearch(numbers, codes, effort, clock, seed, progress, labels, question.units, crew, asked)
     if not texts:
         return search.run()
     before = search.run() if d else None
     best = None if before is None else before.best
-    beside = TextSearch(search, best, points[best.outliers if best else "keep"], d, 0.25 * seconds).run()
+    beside = TextSearch(search, best, points[best.outliers if best else "keep"], d, _TEXTS * seconds).run()
     return beside if before is None else replace(beside, trials=before.trials + beside.trials)
 
 
@@ -164,24 +218,14 @@ def _with_helpful_texts(found: Found, columns: Columns, question: Question) -> t
     return found, columns.with_texts(names, question.table)
 
 
-def refit(question: Question, learned: Learned, seed: int, progress: Progress) -> Learned:
+def refit(question: Question, learned: Learned, seconds: float, seed: int, progress: Progress) -> Learned:
     """The same kernel, loss and nλ on other rows: no second search."""
     columns = Columns(learned.columns.outliers, texts=question.texts).fit(question.table, question.codes())
     if question.texts:
         columns = columns.with_texts(learned.columns.texts, question.table)
     columns = columns.with_outputs_of(learned.columns, question.table, question.codes())
-    X, machine = question.points(columns), learned.machine
-    lam = machine.lam if not isinstance(machine.lam, float) else machine.lam * machine.plan_.examples / len(X)
-    machine = machine.__class__(**{**machine.get_params(deep=False), "lam": lam})
-    return _fitted(replace(learned, columns=columns, machine=machine), question, X, seed, progress)
-
-
-def _fitted(learned: Learned, question: Question, X: np.ndarray, seed: int, progress: Progress) -> Learned:
-    """With its machine fitted, and calibrated where that is needed."""
+    X, n = question.points(columns), len(question.y)
+    machine = for_rows(learned.machine, learned.machine.plan_.examples, n)
+    sought = Sought(question, columns, X, machine, learned.found, learned.loss_trials, learned.remarks)
     progress("Fitting")
-    with unheard(ConvergenceWarning):  # the certificate says how near it came
-        machine = learned.machine.fit(X, question.y)
-    calibration = None
-    if question.task == "classification":
-        calibration = calibrated(machine, X, question.y, seed, question.units)
-    return replace(learned, machine=machine, calibration=calibration)
+    return sought.fitted(fit_alone(machine, X, question.y, seconds), seed)

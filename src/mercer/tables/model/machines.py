@@ -91,7 +91,9 @@ def choose(
         machine.set_params(probability=alone(units) and kernel.vectors)
     told = [LossTrial(t.loss, t.lam(n), t.error, len(rows)) for t in trials if np.isfinite(t.error)]
     # Three fits to two thirds of the rows; a machine that calibrates itself is fitted some six times.
-    once = chosen.seconds / 3 * (n / (len(rows) * 2 / 3)) ** 2.2 * (6 if isinstance(machine, KernelSVC) else 1)
+    once = (
+        chosen.seconds / 3 * (n / (len(rows) * 2 / 3)) ** 2.2 * (6 if isinstance(machine, KernelSVC) else 1)
+    )
     return Chosen(machine, tuple(told), 0.0 if chosen.loss == "squared" else once)
 
 
@@ -153,7 +155,7 @@ def _judge(X: np.ndarray, y: np.ndarray, units: np.ndarray, question: Any, seed:
     parts = folds(units, min(3, count(units)), labels, seed)
 
     def judged(tried: _Tried) -> list[_Tried]:
-        predicted, scores, fitted = y.copy(), [], None
+        predicted, scores = y.copy(), []
         for train, test in parts:
             fitted = tried.on(len(train)).fit(X[train], y[train])
             if not fitted.solution_.converged:
@@ -161,10 +163,11 @@ def _judge(X: np.ndarray, y: np.ndarray, units: np.ndarray, question: Any, seed:
             predicted[test] = fitted.predict(X[test])
             if metric.judges == "probabilities":
                 scores.append(fitted.scores(X[test]))
+                coding = fitted.coding_
         tested = np.concatenate([test for _, test in parts])
         P = None
         if metric.judges == "probabilities":
-            P = _probabilities(np.concatenate(scores), y[tested], fitted.coding_, question.classes)
+            P = _probabilities(np.concatenate(scores), y[tested], coding, question.classes)
         cost = metric.cost(y[tested], predicted[tested], P)
         return [replace(tried, error=cost if np.isfinite(cost) else np.inf)]
 

@@ -124,11 +124,11 @@ class KernelSearch:
 
     def _preparations(self, tried: Sequence[Candidate]) -> list[Job]:
         self.progress("Kernel families and widths")
-        return [partial(self._widths, outliers, FIRST) for outliers in self.points]
+        return [partial(self.widths, outliers, FIRST) for outliers in self.points]
 
     def _families(self, tried: Sequence[Candidate]) -> list[Job]:
         outliers = self._prepared(tried).outliers
-        return [partial(self._widths, outliers, family) for family in FAMILIES if family != FIRST]
+        return [partial(self.widths, outliers, family) for family in FAMILIES if family != FIRST]
 
     def _prepared(self, tried: Sequence[Candidate]) -> Candidate:
         """The first family on the preparation that suits it."""
@@ -141,7 +141,7 @@ class KernelSearch:
         rest = sorted((c for c in tried[len(self.points) :] if c.stage == "screen"), key=error_of)
         return sorted([self._prepared(tried), *rest[: self.effort.finalists - 1]], key=error_of)
 
-    def _widths(self, outliers: str, name: str) -> list[Candidate]:
+    def widths(self, outliers: str, name: str) -> list[Candidate]:
         """One family on a few rows: the width and μ with the smallest error where rows are left out."""
         n, family, X = min(self.effort.screen_rows, len(self.order)), FAMILIES[name], self.points[outliers]
         rows = np.sort(self.order[:n])
@@ -282,7 +282,7 @@ class KernelSearch:
     # -- few rows ----------------------------------------------------------------------------------
 
     def _by_folds(self, tried: Sequence[Candidate]) -> list[Job]:
-        """Every way of choosing the lengths is judged in three folds; the best one is then taken on all rows."""
+        """Every way of choosing is judged in three folds; the best one is then taken on all rows."""
         metric = round_one(tried, _ROUND) if self.effort.metrics else None
         return [Sharing(Folded(self, self.screened(tried), metric))]
 

@@ -1,0 +1,62 @@
+"""A first model in a few seconds: what remains if there is no time for a better one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mercer._units import alone, count, fewest_in_a_class, held_out
+from mercer.representations import Full
+from mercer.tables.model.columns import Columns
+from mercer.tables.model.deadline import Deadline
+from mercer.tables.model.effort import Effort
+from mercer.tables.model.families import FIRST, Found
+from mercer.tables.model.learn import Learned, Question, Sought
+from mercer.tables.model.machines import least_squares
+from mercer.tables.model.search import KernelSearch, silent
+
+# Rows to learn from and to test, of how many; the time is not looked at.
+_ROWS, _TEST = 800, 0.25
+
+
+def first_part(
+    question: Question, deadline: Deadline, seed: int
+) -> tuple[np.ndarray, np.ndarray, Learned] | None:
+    """Rows that were tested, rows that were learned from, and least squares with one width on these.
+
+    None where there are texts and nothing else.
+    """
+    rows = np.sort(np.random.default_rng(seed).permutation(len(question.y))[:_ROWS])
+    some = question.take(rows)
+    units, labels = some.units, some.y if question.classes is not None else None
+    if count(units) < 2:
+        return None
+    spread = labels is not None and alone(units) and fewest_in_a_class(labels, units) >= 2
+    train, test = held_out(units, max(int(_TEST * len(rows)), 1), labels if spread else None, seed)
+    seen = some.take(train)
+    if labels is not None and len(np.unique(seen.y)) < 2:
+        return None
+    columns = Columns("keep", texts=seen.texts).fit(seen.table, seen.codes())
+    if not columns.width:
+        return None
+    if seen.texts:
+        columns = columns.with_texts((), seen.table)
+    X, codes, n = seen.points(columns).astype(float), seen.codes(), len(train)
+    effort = Effort(n, n, n, 0, 0, 1, by_folds=True)
+    clock = deadline.clock(np.inf)
+    search = KernelSearch(
+        {"keep": X},
+        codes,
+        effort,
+        clock,
+        seed,
+        silent,
+        labels is not None,
+        seen.units,
+        metric=seen.metric.name,
+    )
+    [best] = search.widths("keep", FIRST)
+    machine = least_squares(seen, best.kernel, best.mu, seed).set_params(representation=Full())
+    sought = Sought(seen, columns, X, machine, Found(best, (best.trial,)), ())
+    return rows[test], rows[train], sought.fitted(machine.fit(X, seen.y), seed)
