@@ -22,10 +22,10 @@ Machine = TypeVar("Machine", bound=KernelMachine)
 def fit_nested(machine: Machine, X: np.ndarray, y: np.ndarray, sizes: Sequence[int]) -> list[Machine]:
     """The machine, fitted to the first m rows with λ·n/m, for every m of `sizes`, n the number of all rows.
 
-    λn is the same for all, so that the Cholesky factor of K + λnI of the first rows is a corner of that of all.
-    K is computed once, in float32, and factored in place: n³/3 operations and 4n² bytes, whatever the number
-    of machines. Each is then refined with float64 kernel values. Rows that one machine has not seen, since
-    they come later, test it as honestly as if it had been fitted alone.
+    λn is the same for all, so that the Cholesky factor of the first rows is a corner of that of all. K is
+    computed once, in float32, and factored in place: n³/3 operations and 4n² bytes, whatever the number of
+    machines. Each is then refined with float64 kernel values. Rows that one machine has not seen, since they
+    come later, test it as honestly as if it had been fitted alone.
 
     Parameters
     ----------

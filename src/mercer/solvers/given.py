@@ -57,8 +57,8 @@ class GivenFactor(Solver):
         self.validate()
         if not problem.full or problem.A.shape[0] != self.factor.n:
             raise ValueError(
-                f"the factor is of {self.factor.n:,} rows, and the problem has {problem.A.shape[0]:,} examples; "
-                "each has its coefficient with representation='full' only"
+                f"the factor is of {self.factor.n:,} rows, and the problem has {problem.A.shape[0]:,} "
+                "examples; each has its coefficient with representation='full' only"
             )
         tol = self._tol(self.tol, problem.A.dtype)
         solution = ridge_solution(problem, partial(self._solved, tol=tol), tol, self.name)

@@ -66,25 +66,24 @@ class Folded:
         return [rows[test] for _, test in cut]
 
     def _ways(self, rows: np.ndarray, way: str | None = None) -> dict[str, Candidate]:
-        """What every way of choosing, or this one, leads to on some rows."""
+        """What every way of choosing, or this one with those it is made of, leads to on some rows."""
         search, effort = self.search, self.search.effort
-        out: dict[str, Candidate] = {}
-        for c in self.screened:
+        mixed, out = way in (None, _MIXTURE, _FOREST), dict[str, Candidate]()
+        for i, c in enumerate(self.screened):
             one = one_width(c)
-            if way in (None, _MIXTURE, _FOREST, one.family):
+            if way in (None, one.family) or (mixed and i == 0):
                 out[one.family] = search.refine(one, rows, effort.final_steps // 2)
-            if way in (None, _BOTH, _MIXTURE, _FOREST, c.family):
+            if mixed or way in (_BOTH, c.family):
                 out[c.family] = search.refine(c, rows, effort.refine_steps)
-        if self.round_one is not None and (
-            way is None or way.startswith(self.round_one.family + ", learned")
-        ):
+        if self.round_one is not None and (way is None or ", learned" in way):
             for diagonal in (False, True):
                 for i, learned in enumerate(search.learned_metrics(self.round_one, rows, diagonal)):
                     out[f"{learned.family}, round {i + 1}"] = learned
         refined = sorted([out[c.family] for c in self.screened if c.family in out], key=error_of)
-        if len(refined) > 1 and way in (None, _BOTH, _MIXTURE, _FOREST):
+        if len(refined) > 1 and (mixed or way == _BOTH):
             both = sum_of(*pair(refined))
             out[_BOTH] = search.refine(both, rows, effort.final_steps)
+        if mixed and _BOTH in out:
             # As they are, with weights: few numbers to choose, so there is little to follow noise with.
             mixture = sum_of(both, out[f"{self.screened[0].family}, one width"])
             out[_MIXTURE] = search.refine(mixture, rows, effort.final_steps // 2, lengths=False)

@@ -9,9 +9,11 @@ from mercer._threads import cpu_count
 
 # Floating point operations a second of a search on one core, as forecasts count on; and how much sooner two
 # or more are done, since not all of it can be shared.
-_SPEED, _SHARED = 3e10, 1.6
+_SPEED, _SHARED = 2.2e10, 1.6
 # The same of a factorisation in single precision, and coordinates of pairs of points, for each core.
 _FACTOR_SPEED, _PAIRS = 8e10, 2.5e9
+# Operations a second of the normal equations of centres.
+_NORMAL_EQUATIONS = 3e10
 # Bytes a second that a matrix is read with.
 _MEMORY = 1e10
 # Rows to judge on that took no part.
@@ -84,12 +86,12 @@ class Effort:
 
 def _gradient(n: int, d: int, outputs: int) -> float:
     """Operations of one value and gradient of the leave-one-out error."""
-    return 1.7 * n**3 + n * n * (30 * d + 150 + 8 * outputs)
+    return 1.7 * n**3 + n * n * (60 * d + 300 + 8 * outputs)
 
 
 def _rounds(n: int, d: int, outputs: int) -> float:
     """Operations of three rounds of a learned metric."""
-    return 3 * (30 * n**3 + n * n * (8 * d * (1 + outputs) + 300) + 10 * d**3)
+    return 3 * (4 * n**3 + n * n * (8 * d * (1 + outputs) + 300) + 10 * d**3 + 2e9)
 
 
 def growing_seconds(n: int, d: int, trees: int) -> float:
@@ -168,9 +170,9 @@ def _cores() -> int:
 
 def centres_within(seconds: float, n: int, letters: float = 0.0) -> int:
     """Nyström centres whose values and normal equations fit into so many seconds."""
-    most = math.sqrt(seconds * _SPEED / n)
+    most = math.sqrt(seconds * _NORMAL_EQUATIONS / n)
     if letters:
-        most = min(most, seconds * _SPEED / (n * COMPARED * letters))
+        most = min(most, seconds * _NORMAL_EQUATIONS / (n * COMPARED * letters))
     return min(n, int(max(200, min(8000, most))))
 
 

@@ -15,6 +15,7 @@ from mercer.selection.crew import HERE, ClusterCrew, Crew
 from mercer.selection.path import loo_of_units
 from mercer.tables.model.beside import Answer, answers_beside, widened
 from mercer.tables.model.deadline import Deadline
+from mercer.tables.model.effort import fit_seconds
 from mercer.tables.model.first import first_part
 from mercer.tables.model.fitting import fit_alone, fit_both, for_rows, pace, squares
 from mercer.tables.model.forests import has_forest
@@ -30,11 +31,13 @@ _SMALLEST_TEST, _LARGEST_TEST = 600, 4000
 # Leaving out units takes a spectrum, which is some twenty times the work of a factor.
 _LEAVE_ONE_OUT_UP_TO, _LEAVE_UNITS_OUT_UP_TO = 5000, 2000
 _LEAST_GAIN = 0.5
-# Shares of the time: of searches in folds and of the last one; of the one search where one part is held out,
-# and of the fits that follow; of the models beside ours.
-_FOLDS_SHARE, _LAST_SHARE = 0.5, 0.25
-_ONCE_SHARE, _FITS_SHARE = 0.42, 0.4
+# Shares of the time: of searches in folds and of the last one; where one part is held out, of the one search
+# with the fits that follow, and of these at most; of the models beside ours.
+_FOLDS_SHARE, _LAST_SHARE = 0.55, 0.25
+_ONCE_SHARE, _FITS_SHARE = 0.82, 0.45
 _BESIDE_SHARE = 0.08
+# Time for fits is kept free for so many times the forecast of an exact one.
+_ROOM = 1.5
 # Of what is left when they begin, these fits take no more.
 _LATE_FITS = 0.75
 _FIRST_ONLY = "{} before the model was done: this is a first one, of few rows and one width"
@@ -109,11 +112,13 @@ class PartLearner:
 
     def held_out(self) -> tuple[Part, Learned]:
         """One part, and what is learned from all rows with the kernel that was found without it."""
-        (train, test), fits = self.splits[0], _FITS_SHARE * self.seconds
-        seen, progress = self.question.take(train), self.progress
-        sought = seek(seen, _ONCE_SHARE * self.seconds, self.seed, progress, self.crew, self.deadline)
+        (train, test), progress = self.splits[0], self.progress
+        seen = self.question.take(train)
+        fits = min(_FITS_SHARE * self.seconds, _ROOM * fit_seconds(len(self.question.y), 100))
+        seconds = _ONCE_SHARE * self.seconds - fits
+        sought = seek(seen, seconds, self.seed, progress, self.crew, self.deadline)
         progress("Fitting")
-        fits = min(fits, _LATE_FITS * self.deadline.left)
+        fits = min(_FITS_SHARE * self.seconds, _LATE_FITS * self.deadline.left)
         if not squares(sought.machine):
             machine = fit_alone(sought.machine, sought.points, seen.y, 0.5 * fits)
             part = sought.fitted(machine, self.seed)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from mercer._units import alone, count, fewest_in_a_class, held_out

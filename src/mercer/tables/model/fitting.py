@@ -117,10 +117,9 @@ def _some_of(machine: KernelMachine, X: np.ndarray, y: np.ndarray, part: int, se
     first = min(part, int(most * part / n))
     rows = np.concatenate([np.arange(first), np.arange(part, part + most - first)])
     few = clone(machine).set_params(lam=mu / most)
-    said = (
-        f"the machine is exact on {most:,} of the {n:,} rows: with all of them it would not be done in time"
-    )
-    return Fitted(*fit_nested(few, X[rows], y[rows], [first, most]), (said,))
+    tested, last = fit_nested(few, X[rows], y[rows], [first, most])
+    said = f"exact on {most:,} of the {n:,} rows: with all of them it would not be done in time"
+    return Fitted(tested, last, (said,))
 
 
 def effective_dimension(kernel: Any, mu: float, X: np.ndarray, few: int = 2000) -> float:

@@ -16,6 +16,7 @@ from mercer.selection.crew import HERE, Crew
 from mercer.solvers.journal import Journal
 from mercer.tables.model.columns import Columns
 from mercer.tables.model.conformal import Conformal
+from mercer.tables.model.deadline import Deadline
 from mercer.tables.model.evaluation import OURS, Tested, answers_of, importances
 from mercer.tables.model.evidence import gather
 from mercer.tables.model.large.allowance import Allowance, amount
@@ -42,6 +43,8 @@ _FEWEST, _FEWEST_OF_A_SIDE = 200, 10
 _ENOUGH_TESTED = 300
 # Rows with levels that were never seen are mentioned if there are so many.
 _UNSEEN = 0.05
+# Of the time, for the models beside it and the importance of columns.
+_TESTING = 0.15
 
 
 @dataclass(frozen=True, eq=False)
@@ -311,9 +314,11 @@ def _model(
     sample, test = questions
     whole, tested = _both(test, sample.question), np.arange(len(test.y))
     part = (tested, np.arange(len(test.y), len(whole.y)), best)
-    others = answers_of(part, whole)
+    # What is left to do here is short beside the passes over all rows.
+    last = Deadline(max(_TESTING * 60 * asked.minutes, 10.0))
+    others = answers_of(part, whole, last.seconds, last)
     predicted, probability = others.pop(OURS)
-    importance = importances([part], whole, 60 * asked.minutes, asked.seed)
+    importance = importances([part], whole, 60 * asked.minutes, asked.seed, last)
     drawn = "" if kept.test.count == len(test.y) else f" (drawn from {kept.test.count:,})"
     how = f"{len(test.y):,} rows held out of search and fit{drawn}"
     streamed = best.machine.plan_.examples
