@@ -19,7 +19,14 @@ from mercer.solvers.given import GivenFactor
 Machine = TypeVar("Machine", bound=KernelMachine)
 
 
-def fit_nested(machine: Machine, X: np.ndarray, y: np.ndarray, sizes: Sequence[int]) -> list[Machine]:
+def fit_nested(
+    machine: Machine,
+    X: np.ndarray,
+    y: np.ndarray,
+    sizes: Sequence[int],
+    tol: float | None = None,
+    max_iter: int = 40,
+) -> list[Machine]:
     """The machine, fitted to the first m rows with λ·n/m, for every m of `sizes`, n the number of all rows.
 
     λn is the same for all, so that the Cholesky factor of the first rows is a corner of that of all. K is
@@ -32,6 +39,7 @@ def fit_nested(machine: Machine, X: np.ndarray, y: np.ndarray, sizes: Sequence[i
     machine : a machine of least squares with ``representation="full"`` and a number for λ
     X, y : as in ``machine.fit``
     sizes : numbers of rows
+    tol, max_iter : of the refinement, as in `GivenFactor`
 
     Returns
     -------
@@ -67,7 +75,8 @@ def fit_nested(machine: Machine, X: np.ndarray, y: np.ndarray, sizes: Sequence[i
     factor = Factor(single.dense(), problem.lam * n)
     fitted = []
     for m in sizes:
-        part = clone(machine).set_params(solver=GivenFactor(factor.leading(m)), lam=machine.lam * n / m)
+        solver = GivenFactor(factor.leading(m), tol, max_iter)
+        part = clone(machine).set_params(solver=solver, lam=machine.lam * n / m)
         part.fit(X[:m], y[:m])
         # The factor may be as large as the memory, and what is fitted does not need it any more.
         part.set_params(solver=machine.solver)

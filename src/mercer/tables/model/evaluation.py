@@ -38,6 +38,8 @@ _ONCE_SHARE, _FITS_SHARE = 0.82, 0.45
 _BESIDE_SHARE = 0.08
 # Time for fits is kept free for so many times the forecast of an exact one.
 _ROOM = 1.5
+# Of the time for fits, for machines whose fits can't be forecast.
+_SLOW_FITS = 0.6
 # Of what is left when they begin, these fits take no more.
 _LATE_FITS = 0.75
 _FIRST_ONLY = "{} before the model was done: this is a first one, of few rows and one width"
@@ -120,9 +122,16 @@ class PartLearner:
         progress("Fitting")
         fits = min(_FITS_SHARE * self.seconds, _LATE_FITS * self.deadline.left)
         if not squares(sought.machine):
-            machine = fit_alone(sought.machine, sought.points, seen.y, 0.5 * fits)
-            part = sought.fitted(machine, self.seed)
-            return (np.sort(test), train, part), refit(self.question, part, 0.5 * fits, self.seed, progress)
+            found: list[tuple[Part, Learned]] = []
+            with self.deadline.stage(sought.slow, _SLOW_FITS * fits):
+                machine = fit_alone(sought.machine, sought.points, seen.y, 0.5 * fits)
+                part = sought.fitted(machine, self.seed)
+                again = refit(self.question, part, 0.5 * fits, self.seed, progress)
+                found.append(((np.sort(test), train, part), again))
+            if found or not sought.machine.kernel.vectors:
+                return found[0]
+            sought = sought.by_least_squares(self.seed)
+            fits = min(fits, _LATE_FITS * self.deadline.left)
         there = sought.columns.transform(self.question.table.take(test))
         X, y = np.vstack([sought.points, there]), np.concatenate([seen.y, self.question.y[test]])
         machine = for_rows(sought.machine, len(train), len(y))

@@ -18,6 +18,7 @@ from mercer.tables.model.conformal import Conformal
 from mercer.tables.model.decision import Decided
 from mercer.tables.model.evaluation import OURS, Tested
 from mercer.tables.model.families import Trial
+from mercer.tables.model.forests import has_forest, without_forests
 from mercer.tables.model.learn import Learned, Question
 from mercer.tables.model.machines import LossTrial
 from mercer.tables.model.scores import Contender, Resamples, Score
@@ -236,7 +237,8 @@ def _loo_curve(question: Question, learned: Learned, seed: int) -> tuple[np.ndar
     """Leave-one-out error of least squares with the chosen kernel against λ, as a share of the variance."""
     rows = np.random.default_rng(seed).permutation(len(question.y))[:_CURVE_ROWS]
     X, Y = question.points(learned.columns)[rows], question.codes()[rows]
-    middle, kernel = learned.found.best.mu / len(rows), learned.found.best.kernel
+    # A forest has seen the targets that are left out here.
+    middle, kernel = learned.found.best.mu / len(rows), without_forests(learned.found.best.kernel)
     # Up to where nothing is learned any more: λ above k(x,x).
     lams = np.geomspace(1e-4 * middle, max(1e4 * middle, 10 * float(np.mean(kernel.diag(X)))), 33)
     machine = KernelRidge(kernel, lam=1.0, offset=True, representation="full")
@@ -287,6 +289,12 @@ def _risk(question: Question, truth, result: Tested, learned: Learned) -> RiskCe
     if learned.columns.coded:
         why = "categories are coded by the target, so that the points learned from are not independent"
         return _risk_of_tests(question, truth, result, learned, why)
+    if has_forest(learned.found.best.kernel):
+        why = "a forest in the kernel has seen the targets"
+        return _risk_of_tests(question, truth, result, learned, why)
+    if (examples := learned.machine.plan_.examples) != len(question.y):
+        why = f"the machine learned from {examples:,} of the {len(question.y):,} rows"
+        return _risk_of_tests(question, truth, result, learned, why)
     return risk_certificate(
         learned.machine,
         learned.columns.transform(question.table),
@@ -313,6 +321,6 @@ def _risk_of_tests(question: Question, truth, result: Tested, learned: Learned, 
         tuned=True,
         groups_test=question.units[result.rows],
     )
-    examples = result.learned_from if elsewhere else len(seen.y)
+    examples = result.learned_from if elsewhere else learned.machine.plan_.examples
     machine = f"{type(learned.machine).__name__}, {examples:,} examples"
     return replace(found, machine=machine, absent=(("Bounds from training errors", why),))

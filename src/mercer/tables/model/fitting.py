@@ -32,7 +32,7 @@ _PROBE = 1536
 # Of the free memory, for the matrix of a kernel.
 _SHARE = 0.6
 # Iterations that conjugate gradients may take, and where they may stop: predictions don't change any more.
-_ITERATIONS, _ENOUGH, _GOOD = 80, 1e-4, 1e-2
+_ITERATIONS, _REFINEMENTS, _ENOUGH, _GOOD = 80, 12, 1e-4, 1e-2
 # Centres should be about so many times the effective dimension.
 _CENTRES = 1.5
 
@@ -83,7 +83,7 @@ def fit_both(machine: KernelMachine, X: np.ndarray, y: np.ndarray, part: int, se
     machine = clone(machine).set_params(representation=Full())
     with unheard(ConvergenceWarning):  # the certificate says how near it came
         if fit_seconds(n, d) <= seconds and fits(n):
-            tested, last = fit_nested(machine, X, y, [part, n])
+            tested, last = fit_nested(machine, X, y, [part, n], _ENOUGH, _REFINEMENTS)
             return Fitted(tested, last)
         each = values_seconds(n, d) + _ITERATIONS * iteration_seconds(n)
         if 2 * each <= seconds and fits(n):
@@ -117,7 +117,7 @@ def _some_of(machine: KernelMachine, X: np.ndarray, y: np.ndarray, part: int, se
     first = min(part, int(most * part / n))
     rows = np.concatenate([np.arange(first), np.arange(part, part + most - first)])
     few = clone(machine).set_params(lam=mu / most)
-    tested, last = fit_nested(few, X[rows], y[rows], [first, most])
+    tested, last = fit_nested(few, X[rows], y[rows], [first, most], _ENOUGH, _REFINEMENTS)
     said = f"exact on {most:,} of the {n:,} rows: with all of them it would not be done in time"
     return Fitted(tested, last, (said,))
 

@@ -19,7 +19,7 @@ from mercer.tables.model.deadline import Deadline
 from mercer.tables.model.decision import unweighted
 from mercer.tables.model.effort import Effort
 from mercer.tables.model.families import Found
-from mercer.tables.model.fitting import fit_alone, for_rows
+from mercer.tables.model.fitting import fit_alone, for_rows, squares
 from mercer.tables.model.forests import has_forest, regrown
 from mercer.tables.model.machines import LossTrial, calibrated, choose, least_squares
 from mercer.tables.model.metric import Metric, metric_of
@@ -31,6 +31,7 @@ from mercer.tables.reading import Table
 # Shares of the time for a search and its fit: what a search of kernels is forecast to take, what it may take,
 # and what comparing losses may take; the rest is for the fit.
 _SEARCH, _SEARCH_MOST, _TEXTS, _LOSSES = 0.6, 0.75, 0.2, 0.2
+_LEAST_FIT = 2.0
 THE_SEARCH, THE_LOSSES = "the search for a kernel", "the comparison of losses"
 
 
@@ -117,6 +118,19 @@ class Sought:
     loss_trials: tuple[LossTrial, ...]
     remarks: tuple[str, ...] = ()
 
+    @property
+    def slow(self) -> str:
+        """What is cut short if its fit takes too long, in words."""
+        return f"the fit of {type(self.machine).__name__} to all rows"
+
+    def by_least_squares(self, seed: int) -> Sought:
+        """With the machine of the squared loss, for which the kernel was found."""
+        best = self.found.best
+        machine = least_squares(self.question, best.kernel, best.mu, seed)
+        if self.question.class_weight is not None:
+            machine.set_params(class_weight=dict(self.question.class_weight))
+        return replace(self, machine=machine)
+
     def fitted(self, machine: KernelMachine, seed: int, remarks: tuple[str, ...] = ()) -> Learned:
         """With a machine that was fitted to the rows, or to more; calibrated where that is needed."""
         calibration = None
@@ -153,14 +167,13 @@ def seek(
         chosen = choose(question, best.kernel, best.mu, X, clock, seed, crew)
         if clock.ended:
             deadline.cut_short(THE_LOSSES)
-        machine = chosen.machine
-        remarks: tuple[str, ...] = ()
+        sought = Sought(question, columns, X, chosen.machine, found, chosen.trials)
         if chosen.seconds > (1 - _SEARCH - _LOSSES) * seconds:
-            machine = least_squares(question, best.kernel, best.mu, seed)
-            remarks = (f"{type(chosen.machine).__name__} did better on some rows, but takes too long on all",)
-        if question.class_weight is not None:
-            machine.set_params(class_weight=dict(question.class_weight))
-        return Sought(question, columns, X, machine, found, chosen.trials, remarks)
+            said = f"{type(chosen.machine).__name__} did better on some rows, but takes too long on all"
+            sought = replace(sought.by_least_squares(seed), remarks=(said,))
+        elif question.class_weight is not None:
+            chosen.machine.set_params(class_weight=dict(question.class_weight))
+        return sought
 
 
 def learn(
@@ -180,8 +193,15 @@ def learn(
     progress("Fitting")
     with one_thread() if len(question.y) < SMALL else nullcontext():
         share = (1 - _SEARCH - _LOSSES) * seconds
-        machine = fit_alone(sought.machine, sought.points, question.y, share)
-        learned = sought.fitted(machine, seed)
+        found: list[Learned] = []
+        # The least that a fit may take: what is begun then is mostly done.
+        with own.stage(sought.slow, None if squares(sought.machine) else max(2 * share, _LEAST_FIT)):
+            machine = fit_alone(sought.machine, sought.points, question.y, share)
+            found.append(sought.fitted(machine, seed))
+        if not found:
+            sought = sought.by_least_squares(seed)
+            found.append(sought.fitted(fit_alone(sought.machine, sought.points, question.y, share), seed))
+    [learned] = found
     return learned if deadline is not None else replace(learned, remarks=(*learned.remarks, *own.remarks()))
 
 
