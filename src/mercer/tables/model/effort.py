@@ -150,6 +150,11 @@ def values_seconds(n: int, d: int, letters: float = 0.0) -> float:
     return n * n * (d + 15 + COMPARED * letters / 12) / (_PAIRS * _cores())
 
 
+def refining_seconds(n: int, d: int, outputs: int) -> float:
+    """The forecast of one product with a kernel matrix that is computed in double precision."""
+    return n * n * (d + 15 + 2 * outputs) / (6 * _PAIRS * _cores())
+
+
 def iteration_seconds(n: int) -> float:
     """The forecast of one product with a kernel matrix in memory, in single precision."""
     return 4.0 * n * n / _MEMORY

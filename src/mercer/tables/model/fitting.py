@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from mercer._warnings import unheard
 from mercer.engines import available_memory
-from mercer.estimators import KernelLogistic, KernelRegressor, KernelRidge, KernelSVC
+from mercer.estimators import KernelClassifier, KernelLogistic, KernelRegressor, KernelRidge, KernelSVC
 from mercer.estimators.base import KernelMachine
 from mercer.estimators.nested import fit_nested
 from mercer.representations import Full, Nystrom, Representation
@@ -22,6 +22,7 @@ from mercer.tables.model.effort import (
     factor_speed,
     fit_seconds,
     iteration_seconds,
+    refining_seconds,
     rows_within,
     values_seconds,
 )
@@ -79,10 +80,11 @@ def fit_both(machine: KernelMachine, X: np.ndarray, y: np.ndarray, part: int, se
     Exact by one factorisation for both; where that takes too long, by conjugate gradients on the matrix in
     memory, if they converge soon; else with centres, or exact on as many rows as can be.
     """
-    n, d = X.shape
+    (n, d), outputs = X.shape, len(np.unique(y)) if isinstance(machine, KernelClassifier) else 1
     machine = clone(machine).set_params(representation=Full())
     with unheard(ConvergenceWarning):  # the certificate says how near it came
-        if fit_seconds(n, d) <= seconds and fits(n):
+        refined = 10 * refining_seconds(n, d, outputs)
+        if fit_seconds(n, d) + refined <= seconds and fits(n):
             tested, last = fit_nested(machine, X, y, [part, n], _ENOUGH, _REFINEMENTS)
             return Fitted(tested, last)
         each = values_seconds(n, d) + _ITERATIONS * iteration_seconds(n)

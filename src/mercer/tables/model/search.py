@@ -37,6 +37,7 @@ from mercer.tables.model.judging import Judge
 Progress = Callable[[str], None]
 
 _SHIFTS = 10.0 ** np.arange(-6.0, 2.51, 0.5)
+_LEAST_OF_LABELS = 1e-4
 # A second kernel is worth its complexity if it lowers the error to this share; so is another preparation of
 # the columns, which is judged on few rows.
 _WORTH, _PREPARED = 0.995, 0.9
@@ -148,15 +149,16 @@ class KernelSearch:
         X, Y, units = X[rows], self.Y[rows], self.units[rows]
         kept = n * (1 - 1 / count(units))  # rows that are left when a unit is left out
         machine = KernelRidge(representation="full", engine=Tiled(threads=1), offset=False)
+        shifts = _SHIFTS[_SHIFTS >= _LEAST_OF_LABELS] if self.labels else _SHIFTS
         found = []
         for width in family.widths(X.shape[1]):
             kernel = family.kernel(width, X.shape[1])
-            path = path_of_units(machine.set_params(kernel=kernel), X, Y, _SHIFTS / kept, None, units)
-            residuals = path.loo_residuals.reshape(len(_SHIFTS), *Y.shape)
+            path = path_of_units(machine.set_params(kernel=kernel), X, Y, shifts / kept, None, units)
+            residuals = path.loo_residuals.reshape(len(shifts), *Y.shape)
             errors = [float(np.mean(self.judge.errors(Y - left, Y))) for left in residuals]
             best = int(np.argmin(errors))
             loo = float(np.mean(residuals[best] ** 2))
-            tried = Candidate(outliers, name, kernel, float(_SHIFTS[best]), errors[best], "screen", n, loo)
+            tried = Candidate(outliers, name, kernel, float(shifts[best]), errors[best], "screen", n, loo)
             found.append(replace(tried, width=width))
         return [min(found, key=error_of)]
 
@@ -175,7 +177,7 @@ class KernelSearch:
         if refined.status == "out of time":
             self.clock.ended = True
         error = float(np.exp(2 * refined.objective / surface.count))
-        kernel, mu = refined.machine.kernel, refined.machine.lam * surface.kept
+        kernel, mu = refined.machine.kernel, self._least(refined.machine.lam * surface.kept)
         return replace(candidate, kernel=kernel, mu=mu, error=error, rows=len(rows), loo=refined.loo_mse)
 
     def error_on(self, candidate: Candidate, rows: np.ndarray, fresh: np.ndarray) -> float:
@@ -272,7 +274,11 @@ class KernelSearch:
         rule, seconds = MetricRule(diagonal=diagonal), self.clock.left
         found = metric_rounds(X, Y, candidate.kernel, candidate.mu, units, _ROUNDS, seconds, rule)[1:]
         made = replace(candidate, family=METRICS[diagonal], rows=len(rows))
-        return [replace(made, kernel=kernel, mu=mu, loo=loo, error=loo) for kernel, mu, loo in found]
+        return [replace(made, kernel=k, mu=self._least(mu), loo=loo, error=loo) for k, mu, loo in found]
+
+    def _least(self, mu: float) -> float:
+        """μ, but of labels not so small that it only costs digits: they are met long before."""
+        return max(mu, _LEAST_OF_LABELS) if self.labels else mu
 
     @property
     def _fresh(self) -> np.ndarray:
