@@ -14,6 +14,8 @@ _SPEED, _SHARED = 2.2e10, 1.6
 _FACTOR_SPEED, _PAIRS = 8e10, 2.5e9
 # Operations a second of the normal equations of centres.
 _NORMAL_EQUATIONS = 3e10
+# Products in a refinement, about.
+_REFINEMENTS = 10
 # Bytes a second that a matrix is read with.
 _MEMORY = 1e10
 # Rows to judge on that took no part.
@@ -150,9 +152,10 @@ def values_seconds(n: int, d: int, letters: float = 0.0) -> float:
     return n * n * (d + 15 + COMPARED * letters / 12) / (_PAIRS * _cores())
 
 
-def refining_seconds(n: int, d: int, outputs: int) -> float:
-    """The forecast of one product with a kernel matrix that is computed in double precision."""
-    return n * n * (d + 15 + 2 * outputs) / (6 * _PAIRS * _cores())
+def nested_seconds(n: int, d: int, outputs: int) -> float:
+    """The forecast of two exact fits from one factor, refined with values in double precision."""
+    refining = n * n * (d + 15 + 2 * outputs) / (6 * _PAIRS * _cores())
+    return fit_seconds(n, d) + _REFINEMENTS * refining
 
 
 def iteration_seconds(n: int) -> float:
@@ -160,10 +163,10 @@ def iteration_seconds(n: int) -> float:
     return 4.0 * n * n / _MEMORY
 
 
-def rows_within(seconds: float, d: int) -> int:
-    """Rows of which an exact fit takes so long."""
+def rows_within(seconds: float, d: int, outputs: int) -> int:
+    """Rows of which two exact fits from one factor take so long."""
     rows = 100_000
-    while rows > 1000 and fit_seconds(rows, d) > seconds:
+    while rows > 1000 and nested_seconds(rows, d, outputs) > seconds:
         rows = int(rows * 0.95)
     return rows
 

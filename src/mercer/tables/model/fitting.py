@@ -22,7 +22,7 @@ from mercer.tables.model.effort import (
     factor_speed,
     fit_seconds,
     iteration_seconds,
-    refining_seconds,
+    nested_seconds,
     rows_within,
     values_seconds,
 )
@@ -83,8 +83,7 @@ def fit_both(machine: KernelMachine, X: np.ndarray, y: np.ndarray, part: int, se
     (n, d), outputs = X.shape, len(np.unique(y)) if isinstance(machine, KernelClassifier) else 1
     machine = clone(machine).set_params(representation=Full())
     with unheard(ConvergenceWarning):  # the certificate says how near it came
-        refined = 10 * refining_seconds(n, d, outputs)
-        if fit_seconds(n, d) + refined <= seconds and fits(n):
+        if nested_seconds(n, d, outputs) <= seconds and fits(n):
             tested, last = fit_nested(machine, X, y, [part, n], _ENOUGH, _REFINEMENTS)
             return Fitted(tested, last)
         each = values_seconds(n, d) + _ITERATIONS * iteration_seconds(n)
@@ -93,7 +92,7 @@ def fit_both(machine: KernelMachine, X: np.ndarray, y: np.ndarray, part: int, se
             if all(f.solution_.certificate.relative_gradient <= _GOOD for f in found):
                 return Fitted(found[0], found[1])
             seconds = max(seconds - 2 * each, 0.4 * seconds)
-        return _some_of(machine, X, y, part, seconds)
+        return _some_of(machine, X, y, part, rows_within(seconds, d, outputs), seconds)
 
 
 def _iterated(machine: KernelMachine, X: np.ndarray, y: np.ndarray, n: int) -> KernelMachine:
@@ -101,10 +100,12 @@ def _iterated(machine: KernelMachine, X: np.ndarray, y: np.ndarray, n: int) -> K
     return clone(machine).set_params(solver=solver, lam=machine.lam * n / len(y)).fit(X, y)
 
 
-def _some_of(machine: KernelMachine, X: np.ndarray, y: np.ndarray, part: int, seconds: float) -> Fitted:
+def _some_of(
+    machine: KernelMachine, X: np.ndarray, y: np.ndarray, part: int, most: int, seconds: float
+) -> Fitted:
     """With as many centres as there is time for, or exact on fewer rows, if centres would be too few."""
-    n, d = X.shape
-    mu, most = machine.lam * n, rows_within(seconds, d)
+    n = len(X)
+    mu, most = machine.lam * n, min(most, n)
     while not fits(most):
         most = int(0.9 * most)
     centres = min(centres_within(0.5 * seconds, n, 0.0), part)
