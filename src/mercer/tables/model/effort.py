@@ -17,7 +17,7 @@ _NORMAL_EQUATIONS = 3e10
 # Products in a refinement, about.
 _REFINEMENTS = 10
 # Bytes a second that a matrix is read with.
-_MEMORY = 1e10
+_MEMORY = 2.5e10
 # Rows to judge on that took no part.
 _ENOUGH = 500
 # With fewer rows than these a search finds nothing: it takes longer than it may instead.

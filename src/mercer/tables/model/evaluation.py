@@ -21,6 +21,7 @@ from mercer.tables.model.fitting import fit_alone, fit_both, for_rows, pace, squ
 from mercer.tables.model.forests import has_forest
 from mercer.tables.model.importance import REPEATS, importances
 from mercer.tables.model.learn import Learned, Question, learn, refit, seek
+from mercer.tables.model.recalibration import recalibrated
 from mercer.tables.model.search import Progress, silent
 
 _FOLDS = 5
@@ -198,7 +199,11 @@ def _tested(tests: PartLearner) -> tuple[Tested, Learned]:
         how = f"{sum(len(test) for test, _, _ in parts):,} rows held out of search and fit"
     else:
         how = f"{len(splits)}-fold cross-validation, the whole search repeated in each fold"
-    return pooled(how, question, parts, answers, importance, final), final
+    tested = pooled(how, question, parts, answers, importance, final)
+    final, probability = recalibrated(question, parts, final, tests.seed)
+    if probability is not None:
+        tested = replace(tested, probability=probability)
+    return tested, final
 
 
 def pooled(

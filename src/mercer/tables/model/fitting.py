@@ -88,10 +88,15 @@ def fit_both(machine: KernelMachine, X: np.ndarray, y: np.ndarray, part: int, se
             return Fitted(tested, last)
         each = values_seconds(n, d) + _ITERATIONS * iteration_seconds(n)
         if 2 * each <= seconds and fits(n):
-            found = [_iterated(machine, X[:m], y[:m], n) for m in (part, n)]
-            if all(f.solution_.certificate.relative_gradient <= _GOOD for f in found):
+            started = time.monotonic()
+            found: list[KernelMachine] = []
+            for m in (part, n):
+                found.append(_iterated(machine, X[:m], y[:m], n))
+                if found[-1].solution_.certificate.relative_gradient > _GOOD:
+                    break
+            else:
                 return Fitted(found[0], found[1])
-            seconds = max(seconds - 2 * each, 0.4 * seconds)
+            seconds = max(seconds - (time.monotonic() - started), 0.4 * seconds)
         return _some_of(machine, X, y, part, rows_within(seconds, d, outputs), seconds)
 
 

@@ -98,9 +98,16 @@ class Learned:
 def probabilities(machine: Any, calibration: Calibration | None, points: np.ndarray) -> np.ndarray:
     """Probability of each class, by the machine's own means or by calibrated scores."""
     if calibration is None:
-        P = machine.predict_proba(points)
-    else:
-        P = calibration.probability(machine.scores(points), machine.coding_)
+        return _unweighted(machine, machine.predict_proba(points))
+    return of_scores(machine, calibration, machine.scores(points))
+
+
+def of_scores(machine: Any, calibration: Calibration, scores: np.ndarray) -> np.ndarray:
+    """Probability of each class by the scores of a machine."""
+    return _unweighted(machine, calibration.probability(scores, machine.coding_))
+
+
+def _unweighted(machine: Any, P: np.ndarray) -> np.ndarray:
     # A machine that took some rows for several has the probabilities of such rows.
     weights = getattr(machine, "class_weight", None)
     return P if weights is None else unweighted(P, machine.classes_, weights)
