@@ -17,7 +17,7 @@ from mercer.tables.model.beside import Answer, answers_beside, widened
 from mercer.tables.model.deadline import Deadline
 from mercer.tables.model.effort import fit_seconds
 from mercer.tables.model.first import first_part
-from mercer.tables.model.fitting import fit_alone, fit_both, for_rows, pace, squares
+from mercer.tables.model.fitting import fit_alone, fit_both, for_rows, pace, quadratic, squares
 from mercer.tables.model.forests import has_forest
 from mercer.tables.model.importance import REPEATS, importances
 from mercer.tables.model.learn import Learned, Question, learn, refit, seek
@@ -122,23 +122,30 @@ class PartLearner:
         sought = seek(seen, seconds, self.seed, progress, self.crew, self.deadline)
         progress("Fitting")
         fits = min(_FITS_SHARE * self.seconds, _LATE_FITS * self.deadline.left)
-        if not squares(sought.machine):
+        if not quadratic(sought.machine):
             found: list[tuple[Part, Learned]] = []
             with self.deadline.stage(sought.slow, _SLOW_FITS * fits):
-                machine = fit_alone(sought.machine, sought.points, seen.y, 0.5 * fits)
-                part = sought.fitted(machine, self.seed)
-                again = refit(self.question, part, 0.5 * fits, self.seed, progress)
-                found.append(((np.sort(test), train, part), again))
-            if found or not sought.machine.kernel.vectors:
+                found.append(self._one_by_one(sought, seen, 0.5 * fits))
+            if found:
                 return found[0]
             sought = sought.by_least_squares(self.seed)
             fits = min(fits, _LATE_FITS * self.deadline.left)
+        if not squares(sought.machine):  # texts, or labels of different weights
+            return self._one_by_one(sought, seen, 0.5 * fits)
         there = sought.columns.transform(self.question.table.take(test))
         X, y = np.vstack([sought.points, there]), np.concatenate([seen.y, self.question.y[test]])
         machine = for_rows(sought.machine, len(train), len(y))
         both = fit_both(machine, X, y, len(train), fits / pace())
         part = sought.fitted(both.part, self.seed, both.remarks)
         return (np.sort(test), train, part), replace(part, machine=both.whole)
+
+    def _one_by_one(self, sought: Sought, seen: Question, seconds: float) -> tuple[Part, Learned]:
+        """Two fits, each of which may take so long."""
+        train, test = self.splits[0]
+        machine = fit_alone(sought.machine, sought.points, seen.y, seconds)
+        part = sought.fitted(machine, self.seed)
+        again = refit(self.question, part, seconds, self.seed, self.progress)
+        return (np.sort(test), train, part), again
 
 
 def evaluate(

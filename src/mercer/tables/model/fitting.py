@@ -51,12 +51,17 @@ class Fitted:
     remarks: tuple[str, ...] = ()
 
 
+def quadratic(machine: KernelMachine) -> bool:
+    """Is it least squares, whose fits can be forecast?"""
+    if isinstance(machine, (KernelSVC, KernelLogistic)):
+        return False
+    return isinstance(machine, KernelRidge) or getattr(machine, "loss", "") == "squared"
+
+
 def squares(machine: KernelMachine) -> bool:
     """Is it least squares, of a kernel of vectors, of examples that count alike?"""
-    if isinstance(machine, (KernelSVC, KernelLogistic)) or getattr(machine, "class_weight", None) is not None:
-        return False
-    plain = isinstance(machine, KernelRidge) or getattr(machine, "loss", "") == "squared"
-    return plain and machine.kernel.vectors
+    alike = getattr(machine, "class_weight", None) is None
+    return quadratic(machine) and alike and machine.kernel.vectors
 
 
 def representation(machine: KernelMachine, X: np.ndarray, seconds: float) -> Representation | str:
