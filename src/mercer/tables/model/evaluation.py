@@ -261,8 +261,9 @@ def _splits(question: Question, seed: int) -> list[Split]:
     """Folds; of many rows one part to learn from and one to test."""
     n, units, labels = len(question.y), question.units, question.y if question.classes is not None else None
     fewest = count(units) if labels is None else fewest_in_a_class(labels, units)
-    if n >= _HOLD_OUT_FROM:
-        size = int(np.clip(0.2 * n, _SMALLEST_TEST, _LARGEST_TEST))
+    size = int(np.clip(0.2 * n, _SMALLEST_TEST, _LARGEST_TEST))
+    # Of more labels than that some would be tested, and some not.
+    if n >= _HOLD_OUT_FROM and (labels is None or len(np.unique(labels)) <= size):
         return [held_out(units, size, labels if fewest >= 2 else None, seed)]
     return folds(units, min(_FOLDS, count(units), max(2, fewest)), labels, seed)
 
