@@ -18,7 +18,7 @@ from mercer.tables.model.beside import Answer, answers_beside, widened
 from mercer.tables.model.deadline import Deadline
 from mercer.tables.model.effort import fit_seconds
 from mercer.tables.model.first import first_part
-from mercer.tables.model.fitting import fit_alone, fit_both, for_rows, pace, quadratic, squares
+from mercer.tables.model.fitting import fit_both, for_rows, pace, quadratic, squares
 from mercer.tables.model.forests import has_forest
 from mercer.tables.model.importance import REPEATS, importances
 from mercer.tables.model.learn import Learned, Question, Sought, learn, refit, seek
@@ -134,13 +134,13 @@ class PartLearner:
         if not quadratic(sought.machine):
             found: list[tuple[Part, Learned]] = []
             with self.deadline.stage(sought.slow, _SLOW_FITS * fits):
-                found.append(self._one_by_one(sought, seen, 0.5 * fits))
+                found.append(self._one_by_one(sought, 0.5 * fits))
             if found:
                 return found[0]
             sought = sought.by_least_squares(self.seed)
             fits = min(fits, _LATE_FITS * self.deadline.left)
         if not squares(sought.machine):  # texts, or labels of different weights
-            return self._one_by_one(sought, seen, 0.5 * fits)
+            return self._one_by_one(sought, 0.5 * fits)
         there = sought.columns.transform(self.question.table.take(test))
         X, y = np.vstack([sought.points, there]), np.concatenate([seen.y, self.question.y[test]])
         machine = for_rows(sought.machine, len(train), len(y))
@@ -148,11 +148,10 @@ class PartLearner:
         part = sought.fitted(both.part, self.seed, both.remarks)
         return (np.sort(test), train, part), replace(part, machine=both.whole)
 
-    def _one_by_one(self, sought: Sought, seen: Question, seconds: float) -> tuple[Part, Learned]:
+    def _one_by_one(self, sought: Sought, seconds: float) -> tuple[Part, Learned]:
         """Two fits, each of which may take so long."""
         train, test = self.splits[0]
-        machine = fit_alone(sought.machine, sought.points, seen.y, seconds)
-        part = sought.fitted(machine, self.seed)
+        part = sought.fit(seconds, self.seed)
         again = refit(self.question, part, seconds, self.seed, self.progress)
         return (np.sort(test), train, part), again
 

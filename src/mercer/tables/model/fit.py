@@ -83,10 +83,11 @@ def fit(
     task : "regression" or "classification", optional
         Guessed from the target otherwise.
     minutes : float
-        About how long it may take on two cores with nothing else to do. What is tried is decided from the
-        size of the table and a forecast of operations, not by the clock: on a machine that is slow or busy it
-        takes longer. Only what takes twenty times as long (and ten minutes) is ended early, which the model's
-        remarks say. A few seconds are needed in any case.
+        How long it may take. What is tried is decided from the size of the table and a forecast of operations
+        on two cores with nothing else to do; on a machine that is slower, or busy, it takes longer, and what
+        is not done in about these minutes is ended, left out, or done with fewer rows, which the model's
+        remarks say. A few seconds are needed in any case. Ctrl-C ends it with what there is by then: a first
+        model is made within seconds.
     random_state : int
         Decides splits and subsamples. The same table, number and minutes give the same model, bit for bit, on
         the same machine with the same versions and number of threads; elsewhere sums are rounded in another
