@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 from sklearn.ensemble import HistGradientBoostingRegressor
 
+from mercer.selection.search import Clock
 from mercer.tables.model import Columns
 from mercer.tables.model.beside import answer, answers_beside, as_they_stand, others, widened
+from mercer.tables.model.deadline import Deadline
 from mercer.tables.model.learn import Question
 from mercer.tables.reading import Table
 
@@ -44,8 +46,9 @@ def test_boosting_is_scikit_learns_with_levels_of_its_own():
     asked = question({"w": WORDS, "x": Y + RNG.standard_normal(N)}, Y)
     columns = Columns().fit(asked.table, Y)
     points = asked.points(columns)
-    found = answers_beside(asked, asked, points, columns.transform(asked.table), columns)
-    assert list(found) == ["constant", "linear model", "gradient boosting"]
+    there, deadline = columns.transform(asked.table), Deadline(1e6)
+    found = answers_beside(asked, asked, points, there, columns, 1e6, deadline)
+    assert list(found) == ["constant", "linear model", "gradient boosting"] and not deadline.cut
     levels = np.unique(WORDS, return_inverse=True)[1]
     X = np.column_stack([levels, asked.table["x"]])
     by_hand = HistGradientBoostingRegressor(random_state=0, categorical_features=[0]).fit(X, Y).predict(X)
@@ -60,7 +63,7 @@ def test_gradient_boosting_of_few_examples(labels):
     seen = question({"x": np.arange(float(n))}, labels)
     points = np.arange(float(n))[:, None]
     model = others(seen)["gradient boosting"]
-    predicted, P = answer(model, points, points, seen)
+    predicted, P = answer(model, points, points, seen, Clock(1e6))
     assert len(predicted) == n and P.shape == (n, len(model.classes_))
     assert model.classes_.tolist() == sorted(set(labels))
 

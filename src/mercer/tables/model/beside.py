@@ -139,7 +139,7 @@ def fit_in_time(model: Any, X: Any, y: np.ndarray, clock: Clock) -> None:
 
     Nothing ends a fit of scikit-learn's from outside: a few iterations tell how long all would take.
     """
-    n, d = X.shape
+    (n, d), outputs = X.shape, len(np.unique(y)) if hasattr(model, "predict_proba") else 1
     if hasattr(model, "alphas"):  # ridge by its spectrum
         most = _rows_of_spectrum(d, clock.left)
         if n > most:
