@@ -26,6 +26,7 @@ from mercer.tables.model.effort import (
     rows_within,
     values_seconds,
 )
+from mercer.tables.model.forests import has_forest
 from mercer.tables.model.texts import letters_a_row
 
 # Rows of the matrix by whose square the machine's speed is measured.
@@ -36,6 +37,9 @@ _SHARE = 0.6
 _ITERATIONS, _REFINEMENTS, _ENOUGH, _GOOD = 80, 12, 1e-4, 1e-2
 # Centres should be about so many times the effective dimension.
 _CENTRES = 1.5
+# Machines of fewer rows, to see how the error falls: shares of the rows, the fewest rows, and by how much all
+# takes longer with them.
+_SHARES, _FEWEST, _MORE = (8, 4, 2), 50, 1.15
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +49,8 @@ class Fitted:
     part: KernelMachine
     whole: KernelMachine
     remarks: tuple[str, ...] = ()
+    # (rows, error) of machines of fewer rows, and of that of the first part, on the rows after it
+    curve: tuple[tuple[int, float], ...] = ()
 
 
 def squares(machine: KernelMachine) -> bool:
@@ -78,14 +84,16 @@ def fit_both(machine: KernelMachine, X: np.ndarray, y: np.ndarray, part: int, se
     """Least squares on the first rows and on all of them, as exactly as so many seconds allow.
 
     Exact by one factorisation for both; where that takes too long, by conjugate gradients on the matrix in
-    memory, if they converge soon; else with centres, or exact on as many rows as can be.
+    memory, if they converge soon; else with centres, or exact on as many rows as can be. Rows come in no
+    order: the first ones are a sample.
     """
     (n, d), outputs = X.shape, len(np.unique(y)) if isinstance(machine, KernelClassifier) else 1
     machine = clone(machine).set_params(representation=Full())
     with unheard(ConvergenceWarning):  # the certificate says how near it came
         if nested_seconds(n, d, outputs) <= seconds and fits(n):
-            tested, last = fit_nested(machine, X, y, [part, n], _ENOUGH, _REFINEMENTS)
-            return Fitted(tested, last)
+            sizes = _fewer(machine, y[:part]) if _MORE * nested_seconds(n, d, outputs) <= seconds else []
+            *fewer, tested, last = fit_nested(machine, X, y, [*sizes, part, n], _ENOUGH, _REFINEMENTS)
+            return Fitted(tested, last, curve=error_by_rows([*fewer, tested], X[part:], y[part:]))
         each = values_seconds(n, d) + _ITERATIONS * iteration_seconds(n)
         if 2 * each <= seconds and fits(n):
             started = time.monotonic()
@@ -125,9 +133,39 @@ def _some_of(
     first = min(part, int(most * part / n))
     rows = np.concatenate([np.arange(first), np.arange(part, part + most - first)])
     few = clone(machine).set_params(lam=mu / most)
-    tested, last = fit_nested(few, X[rows], y[rows], [first, most], _ENOUGH, _REFINEMENTS)
+    sizes = _fewer(few, y[:first])
+    *fewer, tested, last = fit_nested(few, X[rows], y[rows], [*sizes, first, most], _ENOUGH, _REFINEMENTS)
     said = f"exact on {most:,} of the {n:,} rows: with all of them it would not be done in time"
-    return Fitted(tested, last, (said,))
+    return Fitted(tested, last, (said,), error_by_rows([*fewer, tested], X[part:], y[part:]))
+
+
+def _fewer(machine: KernelMachine, y: np.ndarray) -> list[int]:
+    """Numbers of rows for machines of fewer: an eighth, a quarter, half, where all labels are among them.
+
+    None for a kernel with a forest, which has seen the targets of more rows than those.
+    """
+    if has_forest(machine.kernel):
+        return []
+    labels = len(np.unique(y)) if isinstance(machine, KernelClassifier) else 0
+    sizes = [len(y) // share for share in _SHARES if len(y) // share >= _FEWEST]
+    return [m for m in sizes if not labels or len(np.unique(y[:m])) == labels]
+
+
+def error_by_rows(
+    machines: list[KernelMachine], X: np.ndarray, y: np.ndarray
+) -> tuple[tuple[int, float], ...]:
+    """(rows, error) of machines on rows they have not seen: root mean squares, or shares of wrong labels.
+
+    Nothing of a single machine.
+    """
+    if len(machines) < 2:
+        return ()
+    found = []
+    for machine in machines:
+        off = machine.predict(X) != y if isinstance(machine, KernelClassifier) else machine.predict(X) - y
+        error = np.mean(off) if off.dtype == bool else np.sqrt(np.mean(off**2))
+        found.append((machine.plan_.examples, float(error)))
+    return tuple(found)
 
 
 def effective_dimension(kernel: Any, mu: float, X: np.ndarray, few: int = 2000) -> float:

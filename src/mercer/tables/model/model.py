@@ -16,7 +16,7 @@ from mercer.estimators.answers import Labelled
 from mercer.estimators.base import KernelMachine
 from mercer.estimators.calibration import Calibration
 from mercer.kernels import Kernel
-from mercer.kernels.transforms import LengthScales
+from mercer.kernels.transforms import LengthScales, Mahalanobis
 from mercer.tables.model.columns import Columns
 from mercer.tables.model.conformal import Conformal
 from mercer.tables.model.decision import Decision
@@ -248,6 +248,13 @@ class Model:
         if carriers := self.words(8):
             shown = ", ".join(f"{word.text!r}{spoken_for(word)}" for word in carriers)
             lines.append(f"Words that matter: {shown}")
+        if e.parts:
+            shown = ", ".join(f"{name} ({share:.0%})" for name, share in e.parts)
+            lines.append(f"Averaged kernels: {shown}")
+        if e.curve:
+            of = "RMSE" if self.task == "regression" else "error rate"
+            shown = ", ".join(f"{error:.4g} ({rows:,})" for rows, error in e.curve)
+            lines.append(f"{of} on test rows with fewer rows to learn from: {shown}")
         if (held := dict(e.coverage).get(0.9)) is not None:
             lines.append(f"Intervals of nominal 90 % covered {held:.1%} of test rows")
         lines.append(f"Solver: {e.certificate}")
@@ -310,13 +317,17 @@ def kernel_words(kernel: Kernel, names: Any = ()) -> str:
 
     def words(factor: float, part: Kernel) -> str:
         bag = bag_of(part)
+        if isinstance(part, Mahalanobis):
+            part, learned = part.kernel, f" in a learned metric of {len(part.matrix):,} coordinates"
+        else:
+            learned = ""
         said = repr(part) if bag is None else f"tf–idf cosine of {bag[0]} in {names[bag[1]]!r}"
         if isinstance(part, LengthScales):
             lengths = np.asarray(part.lengths)
             said = f"{part.kernel!r}(x/ℓ), ℓ from {lengths.min():.2g} to {lengths.max():.2g}"
             if np.allclose(lengths, lengths[0]):
                 said = f"{part.kernel!r}(x/{lengths[0]:.3g})"
-        return said if factor == 1 else f"{factor:.2g}·{said}"
+        return f"{'' if factor == 1 else f'{factor:.2g}·'}{said}{learned}"
 
     return " + ".join(words(*term) for term in kernel_terms(kernel))
 
