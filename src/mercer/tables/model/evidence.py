@@ -78,7 +78,7 @@ class Evidence:
     parts : (name, share) of the kernels that were averaged; empty for a kernel of its own
     kept : which of the trials it was that was kept; None in old files
     curve : (rows, error) of machines of fewer rows, on rows that took no part, errors being root mean squares
-        or shares of wrong labels; the last one is of the machine that was tested. Empty where it was not measured
+        or shares of wrong labels; the last one is of the machine that was tested. Empty if none were fitted
     cut : those of the remarks that say what the clock, or somebody who interrupted, cut short
 
     Examples

@@ -60,7 +60,9 @@ def name_of(kernel: Kernel) -> str:
         elif isinstance(term, Mahalanobis):
             named.append(_of_family(term.kernel) + LEARNED)
         else:
-            named.append(_of_family(term.kernel) if isinstance(term, LengthScales) else _of_family(term) + WIDTH)
+            named.append(
+                _of_family(term.kernel) if isinstance(term, LengthScales) else _of_family(term) + WIDTH
+            )
     return " + ".join(named)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from os import PathLike
@@ -28,6 +29,9 @@ from mercer.tables.model.weights import Word, spoken_for
 from mercer.tables.reading import Table
 from mercer.tables.reading.errors import in_file
 from mercer.tables.reading.places import is_place, place_of
+
+# A number with more digits than anybody reads.
+_LONG = re.compile(r"\d+\.\d{4,}(e[+-]?\d+)?")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -327,6 +331,8 @@ def kernel_words(kernel: Kernel, names: Any = ()) -> str:
             said = f"{part.kernel!r}(x/ℓ), ℓ from {lengths.min():.2g} to {lengths.max():.2g}"
             if np.allclose(lengths, lengths[0]):
                 said = f"{part.kernel!r}(x/{lengths[0]:.3g})"
+        if bag is None:
+            said = _LONG.sub(lambda number: f"{float(number[0]):.4g}", said)
         return f"{'' if factor == 1 else f'{factor:.2g}·'}{said}{learned}"
 
     return " + ".join(words(*term) for term in kernel_terms(kernel))
