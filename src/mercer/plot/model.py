@@ -196,7 +196,7 @@ def metric(M: Any, names: Sequence[str], ax: Axes | None = None) -> Axes:
     shades = [tinted(strength, colour) for colour in (COLOURS[0], COLOURS[1])]
     ax = bare(ax)
     ax.imshow(np.where((M >= 0)[..., None], *shades), origin="upper", interpolation="nearest", aspect="auto")
-    small = {"fontsize": 8 if len(M) <= 12 else 6}
+    small: Any = {"fontsize": 8 if len(M) <= 12 else 6}
     ax.set_yticks(range(len(names)), [plain(name, 16) for name in names], **small)
     ax.set_xticks(range(len(names)), [plain(name, 10) for name in names], rotation=90, **small)
     ax.tick_params(length=0)

@@ -92,7 +92,7 @@ def fit_both(machine: KernelMachine, X: np.ndarray, y: np.ndarray, part: int, se
     with unheard(ConvergenceWarning):  # the certificate says how near it came
         if nested_seconds(n, d, outputs) <= seconds and fits(n):
             sizes = _fewer(machine, y[:part]) if _MORE * nested_seconds(n, d, outputs) <= seconds else []
-            *fewer, tested, last = fit_nested(machine, X, y, [*sizes, part, n], _ENOUGH, _REFINEMENTS)
+            *fewer, tested, last = _nested(machine, X, y, sizes, [part, n])
             return Fitted(tested, last, curve=error_by_rows([*fewer, tested], X[part:], y[part:]))
         each = values_seconds(n, d) + _ITERATIONS * iteration_seconds(n)
         if 2 * each <= seconds and fits(n):
@@ -134,9 +134,21 @@ def _some_of(
     rows = np.concatenate([np.arange(first), np.arange(part, part + most - first)])
     few = clone(machine).set_params(lam=mu / most)
     sizes = _fewer(few, y[:first])
-    *fewer, tested, last = fit_nested(few, X[rows], y[rows], [*sizes, first, most], _ENOUGH, _REFINEMENTS)
+    *fewer, tested, last = _nested(few, X[rows], y[rows], sizes, [first, most])
     said = f"exact on {most:,} of the {n:,} rows: with all of them it would not be done in time"
     return Fitted(tested, last, (said,), error_by_rows([*fewer, tested], X[part:], y[part:]))
+
+
+def _nested(
+    machine: KernelMachine, X: np.ndarray, y: np.ndarray, fewer: list[int], sizes: list[int]
+) -> list[KernelMachine]:
+    """Machines for so many rows, and, unless one of these has no solution, for fewer of them."""
+    try:
+        return fit_nested(machine, X, y, [*fewer, *sizes], _ENOUGH, _REFINEMENTS)
+    except ValueError:
+        if not fewer:
+            raise
+        return fit_nested(machine, X, y, sizes, _ENOUGH, _REFINEMENTS)
 
 
 def _fewer(machine: KernelMachine, y: np.ndarray) -> list[int]:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
 
 from mercer.kernels import Forest, Kernel
 from mercer.kernels.transforms import LengthScales, Mahalanobis
@@ -24,6 +28,9 @@ _DISTANCES: Mapping[str, str] = {
     LENGTHS: "a length scale for each column, from how fast predictions change along it",
     WIDTH: "the same width for all columns",
 }
+
+# A number with more digits than anybody reads.
+_LONG = re.compile(r"\d+\.\d{4,}(e[+-]?\d+)?")
 
 
 def meaning(name: str) -> str:
@@ -73,3 +80,29 @@ def _of_family(kernel: Kernel) -> str:
         if type(kernel) is type(base) and kernel.replace(**free) == base:
             return name
     return repr(kernel)
+
+
+def kernel_words(kernel: Kernel, names: Any = ()) -> str:
+    """A kernel in one short line: without the list of its length scales. `names` are those of coordinates.
+
+    >>> from mercer.kernels import Gaussian, Laplacian
+    >>> kernel_words(0.5 * Gaussian(1.0).scaled([1.0, 1.0]) + Laplacian(1.0, norm="l1").scaled([0.5, 8.0]))
+    "0.5·Gaussian(sigma=1.0)(x/1) + Laplacian(sigma=1.0, norm='l1')(x/ℓ), ℓ from 0.5 to 8"
+    """
+
+    def words(factor: float, part: Kernel) -> str:
+        bag = bag_of(part)
+        learned = ""
+        if isinstance(part, Mahalanobis):
+            learned, part = f" in a learned metric of {len(part.matrix):,} coordinates", part.kernel
+        said = repr(part) if bag is None else f"tf–idf cosine of {bag[0]} in {names[bag[1]]!r}"
+        if isinstance(part, LengthScales):
+            lengths = np.asarray(part.lengths)
+            said = f"{part.kernel!r}(x/ℓ), ℓ from {lengths.min():.2g} to {lengths.max():.2g}"
+            if np.allclose(lengths, lengths[0]):
+                said = f"{part.kernel!r}(x/{lengths[0]:.3g})"
+        if bag is None:
+            said = _LONG.sub(lambda number: f"{float(number[0]):.4g}", said)
+        return f"{'' if factor == 1 else f'{factor:.2g}·'}{said}{learned}"
+
+    return " + ".join(words(*term) for term in kernel_terms(kernel))

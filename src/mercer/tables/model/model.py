@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from os import PathLike
@@ -16,22 +15,17 @@ from mercer._state import POSITIVE, fits, is_fitted, require
 from mercer.estimators.answers import Labelled
 from mercer.estimators.base import KernelMachine
 from mercer.estimators.calibration import Calibration
-from mercer.kernels import Kernel
-from mercer.kernels.transforms import LengthScales, Mahalanobis
 from mercer.tables.model.columns import Columns
 from mercer.tables.model.conformal import Conformal
 from mercer.tables.model.decision import Decision
 from mercer.tables.model.evidence import Evidence
+from mercer.tables.model.kernel_names import kernel_words
 from mercer.tables.model.learn import probabilities
 from mercer.tables.model.schema import Schema
-from mercer.tables.model.texts import bag_of, kernel_terms
 from mercer.tables.model.weights import Word, spoken_for
 from mercer.tables.reading import Table
 from mercer.tables.reading.errors import in_file
 from mercer.tables.reading.places import is_place, place_of
-
-# A number with more digits than anybody reads.
-_LONG = re.compile(r"\d+\.\d{4,}(e[+-]?\d+)?")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -309,33 +303,6 @@ class Model:
             self.predict_proba(nothing)
         if self.conformal is not None:
             self.predict_interval(nothing)
-
-
-def kernel_words(kernel: Kernel, names: Any = ()) -> str:
-    """A kernel in one short line: without the list of its length scales. `names` are those of coordinates.
-
-    >>> from mercer.kernels import Gaussian, Laplacian
-    >>> kernel_words(0.5 * Gaussian(1.0).scaled([1.0, 1.0]) + Laplacian(1.0, norm="l1").scaled([0.5, 8.0]))
-    "0.5·Gaussian(sigma=1.0)(x/1) + Laplacian(sigma=1.0, norm='l1')(x/ℓ), ℓ from 0.5 to 8"
-    """
-
-    def words(factor: float, part: Kernel) -> str:
-        bag = bag_of(part)
-        if isinstance(part, Mahalanobis):
-            part, learned = part.kernel, f" in a learned metric of {len(part.matrix):,} coordinates"
-        else:
-            learned = ""
-        said = repr(part) if bag is None else f"tf–idf cosine of {bag[0]} in {names[bag[1]]!r}"
-        if isinstance(part, LengthScales):
-            lengths = np.asarray(part.lengths)
-            said = f"{part.kernel!r}(x/ℓ), ℓ from {lengths.min():.2g} to {lengths.max():.2g}"
-            if np.allclose(lengths, lengths[0]):
-                said = f"{part.kernel!r}(x/{lengths[0]:.3g})"
-        if bag is None:
-            said = _LONG.sub(lambda number: f"{float(number[0]):.4g}", said)
-        return f"{'' if factor == 1 else f'{factor:.2g}·'}{said}{learned}"
-
-    return " + ".join(words(*term) for term in kernel_terms(kernel))
 
 
 @dataclass(frozen=True)

@@ -24,14 +24,14 @@ _DRAWN = 30
 
 
 @dataclass(frozen=True)
-class Direction:
+class MetricDirection:
     """A direction in the space of coordinates, of length 1, and its share of the metric."""
 
     share: float
     weights: tuple[tuple[str, float], ...]  # (coordinate, weight), the heaviest first
 
 
-def directions_of(M: np.ndarray, names: list[str]) -> list[Direction]:
+def directions_of(M: np.ndarray, names: list[str]) -> list[MetricDirection]:
     """The leading eigenvectors of a metric, with their shares of its trace; the heaviest weight is positive.
 
     Examples
@@ -48,7 +48,7 @@ def directions_of(M: np.ndarray, names: list[str]) -> list[Direction]:
     for share, vector in zip(shares[:count], vectors.T[::-1], strict=False):
         order = np.argsort(-np.abs(vector).round(12), kind="stable")
         vector = vector * (1.0 if vector[order[0]] >= 0 else -1.0)
-        found.append(Direction(float(share), tuple((names[j], float(vector[j])) for j in order)))
+        found.append(MetricDirection(float(share), tuple((names[j], float(vector[j])) for j in order)))
     return found
 
 
@@ -97,7 +97,7 @@ def _shown(page: Report, M: np.ndarray, names: list[str]) -> None:
         )
 
 
-def _combination(direction: Direction) -> str:
+def _combination(direction: MetricDirection) -> str:
     """0.80 height − 0.60 width + …"""
     told = [(n, w) for n, w in direction.weights if abs(w) >= _SLIGHT] or list(direction.weights[:1])
     shown = told[:_COLUMNS]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from mercer.kernels import Gaussian, Laplacian, Linear, Matern, Polynomial
-from mercer.tables.model.model import kernel_words
+from mercer.tables.model.kernel_names import kernel_words
 
 
 @pytest.mark.parametrize(
