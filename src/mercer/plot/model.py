@@ -201,7 +201,7 @@ def metric(M: Any, names: Sequence[str], ax: Axes | None = None) -> Axes:
     ax.set_xticks(range(len(names)), [plain(name, 10) for name in names], rotation=90, **small)
     ax.tick_params(length=0)
     if (M < 0).any():
-        for colour, name in zip(COLOURS, ("together", "against each other"), strict=False):
+        for colour, name in zip(COLOURS, ("together", "against"), strict=False):
             ax.plot([], [], "s", color=colour, label=name)
         legend(ax, **ABOVE, ncols=2)
     return ax
@@ -223,7 +223,7 @@ def error_by_rows(curve: Sequence[tuple[int, float]], ax: Axes | None = None, *,
     ax.set_xscale("log")
     ax.set_xticks(rows, [f"{int(count):,}" for count in rows])
     ax.xaxis.set_minor_locator(NullLocator())
-    ax.set_ylim(bottom=0)
+    ax.set_ylim(0, 1.12 * float(errors.max()) or 1.0)
     if unit in ("error rate", "accuracy"):
         _percent(ax, "y")
     return ax

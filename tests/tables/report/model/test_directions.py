@@ -107,6 +107,6 @@ def test_the_picture_of_a_metric():
     image = np.asarray(ax.images[0].get_array())
     assert image[0, 0, 3] == image[:, :, 3].max() and image[1, 1, 3] == 0
     assert (image[0, 1, :3] != image[0, 0, :3]).any()  # another colour
-    assert [t.get_text() for t in ax.get_legend().get_texts()] == ["together", "against each other"]
+    assert [t.get_text() for t in ax.get_legend().get_texts()] == ["together", "against"]
     assert all(len(t.get_text()) <= 17 for t in ax.get_yticklabels())
     assert plot.metric(np.eye(2), ["a", "b"], plot.axes()).get_legend() is None
