@@ -37,8 +37,8 @@ _LEAST_GAIN = 0.5
 _FOLDS_SHARE, _LAST_SHARE = 0.55, 0.25
 _ONCE_SHARE, _FITS_SHARE = 0.82, 0.45
 _BESIDE_SHARE = 0.08
-# Time for fits is kept free for so many times the forecast of an exact one.
-_ROOM = 1.5
+# Time for fits is kept free for so many times the forecast of an exact one of so many columns.
+_ROOM, _WIDE = 1.3, 50
 # Of the time for fits, for machines whose fits can't be forecast.
 _SLOW_FITS = 0.6
 # Of what is left when they begin, these fits take no more.
@@ -117,7 +117,7 @@ class PartLearner:
         """One part, and what is learned from all rows with the kernel that was found without it."""
         (train, test), progress = self.splits[0], self.progress
         seen = self.question.take(train)
-        fits = min(_FITS_SHARE * self.seconds, _ROOM * fit_seconds(len(self.question.y), 100))
+        fits = min(_FITS_SHARE * self.seconds, _ROOM * fit_seconds(len(self.question.y), _WIDE))
         seconds = _ONCE_SHARE * self.seconds - fits
         sought = seek(seen, seconds, self.seed, progress, self.crew, self.deadline)
         progress("Fitting")

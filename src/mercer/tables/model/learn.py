@@ -30,7 +30,7 @@ from mercer.tables.reading import Table
 
 # Shares of the time for a search and its fit: what a search of kernels is forecast to take, what it may take,
 # and what comparing losses may take; the rest is for the fit.
-_SEARCH, _SEARCH_MOST, _TEXTS, _LOSSES = 0.6, 0.75, 0.2, 0.2
+_SEARCH, _SEARCH_MOST, _TEXTS, _LOSSES = 0.65, 0.8, 0.2, 0.15
 _LEAST_FIT = 2.0
 THE_SEARCH, THE_LOSSES = "the search for a kernel", "the comparison of losses"
 

@@ -88,7 +88,7 @@ class KernelSearch:
 
     def run(self) -> Found:
         """Screen, refine, compare: on rows that took no part where there are enough, else in folds."""
-        by_fresh_rows = [self._lengths, self._last_look, self._average, self._more_rows]
+        by_fresh_rows = [self._lengths, self._last_look, self._more_rows, self._average, self._lambda]
         stages = [
             self._preparations,
             self._families,
@@ -225,13 +225,20 @@ class KernelSearch:
             jobs.append(partial(self._metric, learned[0], diagonal, rows, "last look"))
         return jobs
 
+    def _more_rows(self, tried: Sequence[Candidate]) -> list[Job]:
+        """As they are, with more rows than could be searched on: what is best may depend on their number."""
+        self.progress("The best again, on many more rows")
+        rows = self.order[: self.effort.most_rows]
+        best = _one_each(latest(tried))[: self.effort.racers]
+        return [partial(self._as_is, candidate, rows, "more rows") for candidate in best]
+
     def _average(self, tried: Sequence[Candidate]) -> list[Job]:
         """Of what does about as well as the best, and of a forest."""
         self.progress("Averages of the best")
-        return [partial(self._averaged, near_ties(_one_each(latest(tried)), _MEMBERS))]
+        return [partial(self._averaged, near_ties(latest(tried), _MEMBERS))]
 
     def _averaged(self, members: list[Candidate]) -> list[Candidate]:
-        first, rows = members[0], self.order[: self.effort.final_rows]
+        first, rows = members[0], self.order[: self.effort.average_rows]
         X, fresh = self.points[first.outliers], self._fresh
         if self.effort.trees:
             forest = grown(X[rows], self.Y[rows], self.labels, self.units[rows], self.seed, self.effort.trees)
@@ -242,13 +249,11 @@ class KernelSearch:
         best = average.best()
         return [replace(first, stage="average") if best is None else best]
 
-    def _more_rows(self, tried: Sequence[Candidate]) -> list[Job]:
-        """μ = λn once more, with more rows than could be searched on."""
-        best, rows = tried[-1], self.order[: self.effort.most_rows]
-        if len(rows) < 1.5 * self.effort.final_rows:
-            return []
+    def _lambda(self, tried: Sequence[Candidate]) -> list[Job]:
+        """μ = λn once more, with more rows."""
         self.progress("λ on more rows")
-        return [partial(self._as_is, replace(best, mu=f * best.mu), rows, "more rows") for f in _AGAIN]
+        best, rows = tried[-1], self.order[: self.effort.most_rows]
+        return [partial(self._as_is, replace(best, mu=f * best.mu), rows, "λ on more rows") for f in _AGAIN]
 
     def _moved(self, candidate: Candidate, count: int, steps: int, stage: str) -> Job:
         return partial(self._judged, candidate, count, steps, stage)
@@ -307,13 +312,11 @@ def silent(text: str) -> None:
 def _best(tried: Sequence[Candidate]) -> Candidate:
     """The best of the last stage; a sum, or another λ, if it is worth its complexity."""
     last = latest(tried)
-    if last[-1].stage == "more rows":
+    if last[-1].stage == "λ on more rows":
         first, *others = last
         best = min(others, key=error_of, default=first)
         return best if best.error < _WORTH * first.error else first
-    *others, final = last
-    best = min(others, key=error_of, default=final)
-    return final if final.error < (_WORTH if " + " in final.family else 1) * best.error else best
+    return min(last, key=error_of)
 
 
 def likelihood_share(rows: int) -> float:
