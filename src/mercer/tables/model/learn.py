@@ -19,7 +19,7 @@ from mercer.tables.model.deadline import Deadline
 from mercer.tables.model.decision import unweighted
 from mercer.tables.model.effort import Effort
 from mercer.tables.model.families import Found
-from mercer.tables.model.fitting import fit_alone, for_rows, squares
+from mercer.tables.model.fitting import fit_alone, for_rows, quadratic
 from mercer.tables.model.forests import has_forest, regrown
 from mercer.tables.model.machines import LossTrial, calibrated, choose, least_squares
 from mercer.tables.model.metric import Metric, metric_of
@@ -202,7 +202,7 @@ def learn(
         share = (1 - _SEARCH - _LOSSES) * seconds
         found: list[Learned] = []
         # The least that a fit may take: what is begun then is mostly done.
-        with own.stage(sought.slow, None if squares(sought.machine) else max(2 * share, _LEAST_FIT)):
+        with own.stage(sought.slow, None if quadratic(sought.machine) else max(2 * share, _LEAST_FIT)):
             machine = fit_alone(sought.machine, sought.points, question.y, share)
             found.append(sought.fitted(machine, seed))
         if not found:
