@@ -85,6 +85,8 @@ class Learned:
     found: Found  # the search
     loss_trials: tuple[LossTrial, ...]  # losses that were compared
     remarks: tuple[str, ...] = ()  # where the clock or free memory, and not the seed alone, decided
+    # (rows, error) on rows that took no part, of machines of fewer rows: see `fit_both`
+    curve: tuple[tuple[int, float], ...] = ()
 
     def predict(self, table: Any) -> np.ndarray:
         """Numbers or labels."""
