@@ -69,7 +69,8 @@ class Average:
             coefs = cho_solve(cho_factor(system, overwrite_a=True, check_finite=False), self.Y)
         except LinAlgError:
             return np.inf
-        return float(np.mean(self.judge.errors(K[n:] @ coefs, self.truth)))
+        error = float(np.mean(self.judge.errors(K[n:] @ coefs, self.truth)))
+        return error if np.isfinite(error) else np.inf
 
     def best(self) -> Candidate | None:
         """The average with the smallest error; None if no average is better than the first member."""
