@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from mercer._threads import cpu_count
 
 # Floating point operations a second of a search on one core, as forecasts count on; and how much sooner two
@@ -23,6 +25,8 @@ _ENOUGH = 500
 # With fewer rows than these a search finds nothing: it takes longer than it may instead.
 _FEWEST = 120
 _TREES = 200
+# Three folds are enough for what they cost; what is chosen by more of them is less a matter of luck.
+_REPEATS = 4
 # Seconds for each tree, row, coordinate and level of a tree.
 _GROWING = 1.5e-8
 # More coordinates than these have no learned metric: its matrices would outgrow those of the rows.
@@ -43,6 +47,7 @@ class Effort:
     trees: int = 0  # of a forest that is tried as a term; 0: none is
     metrics: bool = False  # is a metric learned?
     most_rows: int = 0  # for a second look at λ
+    repeats: int = 1  # of three folds, where rows are few
 
     @classmethod
     def within(cls, seconds: float, n: int, d: int, outputs: int) -> Effort:
@@ -54,7 +59,8 @@ class Effort:
             made = cls(min(n, 600, 2 * refine), refine, final, steps, last, finalists, n - final < _ENOUGH)
             made = replace(made, trees=_trees(0.1 * seconds, made, d), metrics=metrics)
             if made.seconds(d, outputs) <= seconds or refine <= _FEWEST:
-                return replace(made, most_rows=_rows_again(0.1 * seconds, n, d))
+                times = int(np.clip(seconds / made.seconds(d, outputs), 1, _REPEATS)) if made.by_folds else 1
+                return replace(made, most_rows=_rows_again(0.1 * seconds, n, d), repeats=times)
             if final > refine:
                 final = max(refine, int(final * 0.85))
             elif finalists > 2:

@@ -49,6 +49,11 @@ FAMILIES: Mapping[str, Family] = {
 }
 
 
+# The family whose metric is learned, and what that is called: of all coordinates, or of each for itself.
+ROUND = "laplacian"
+METRICS = {False: f"{ROUND}, learned metric", True: f"{ROUND}, learned lengths"}
+
+
 @dataclass(frozen=True)
 class Trial:
     """One thing that was tried."""

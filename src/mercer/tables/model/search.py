@@ -24,6 +24,8 @@ from mercer.tables.model.effort import Effort
 from mercer.tables.model.families import (
     FAMILIES,
     FIRST,
+    METRICS,
+    ROUND,
     Candidate,
     Found,
     error_of,
@@ -46,9 +48,8 @@ _FRESH_ROWS = 3000
 SMALL = 1500
 # How far logarithms of length scales are expected to lie apart; labels say less about them than numbers.
 _SPREAD, _SPREAD_LABELS = 1.0, 0.5
-# The family whose metric is learned, and rounds of that.
-_ROUND, _ROUNDS = "laplacian", 3
-METRICS = {False: f"{_ROUND}, learned metric", True: f"{_ROUND}, learned lengths"}
+# Rounds of learning a metric.
+_ROUNDS = 3
 # Kernels that are averaged, at most; a forest counts as half of the best one to begin with.
 _MEMBERS, _FOREST_SHARE = 5, 0.5
 # λn is looked at again on more rows: these multiples of it.
@@ -205,7 +206,7 @@ class KernelSearch:
         self.progress("Length scales, one a feature")
         effort, screened = self.effort, self.screened(tried)
         jobs = [self._moved(c, effort.refine_rows, effort.refine_steps, "length scales") for c in screened]
-        start = round_one(tried, _ROUND) if effort.metrics else None
+        start = round_one(tried, ROUND) if effort.metrics else None
         if start is None:
             return jobs
         return jobs + [
@@ -296,7 +297,7 @@ class KernelSearch:
         """Every way of choosing is judged in three folds; the best one is then taken on all rows."""
         if count(self.units[self.order[: self.effort.final_rows]]) < _FEWEST_UNITS:
             return []
-        metric = round_one(tried, _ROUND) if self.effort.metrics else None
+        metric = round_one(tried, ROUND) if self.effort.metrics else None
         return [Sharing(Folded(self, self.screened(tried), metric))]
 
 
