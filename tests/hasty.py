@@ -1,10 +1,14 @@
 """`mercer.fit` in a few steps and two folds, for tests that do not ask what it finds."""
 
 from contextlib import contextmanager
+from dataclasses import replace
 
 import pytest
 
 from mercer.tables.model.effort import Effort
+from mercer.tables.model.families import Family
+
+_all_widths = Family.widths
 
 
 def _few_steps(seconds, n, d, outputs):
@@ -12,12 +16,19 @@ def _few_steps(seconds, n, d, outputs):
     return Effort(min(n, 60), min(n, 60), min(n, 60), 2, 2, 2, by_folds=True)
 
 
+def _two_widths(family, d):
+    """Instead of `Family.widths`."""
+    return _all_widths(replace(family, factors=family.factors[2::2] or family.factors), d)
+
+
 def hurry(patch, folds=2):
     """Until the patch is taken back; `folds` are those of the evaluation."""
     patch.setattr(Effort, "within", staticmethod(_few_steps))
     patch.setattr("mercer.tables.model.evaluation._FOLDS", folds)
-    patch.setattr("mercer.tables.model.search._FOLDS", 2)
-    patch.setattr("mercer.tables.model.search._WIDTHS", (0.5, 2.0))
+    patch.setattr("mercer.tables.model.by_folds._FOLDS", 2)
+    patch.setattr(Family, "widths", _two_widths)
+    # No clock decides, however slow the machine.
+    patch.setattr("mercer.tables.model.deadline._GRACE", 600.0)
     patch.setattr("mercer.tables.model.machines._CS", (1.0, 30.0))
 
 

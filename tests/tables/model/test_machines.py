@@ -20,8 +20,15 @@ def smooth(n, seed=0):
     return rng, X, np.sin(2 * X[:, 0]) + X[:, 1]
 
 
-def chosen(task, X, y, mu=0.3, seconds=100.0, kernel=KERNEL, seed=0):
-    return choose(task, kernel, mu, X, y, seconds, Clock(seconds), seed)
+def question(task, y, metric=None, units=None):
+    """The table is not looked at where points are given."""
+    classes = None if task == "regression" else np.unique(y)
+    judged_by = metric_of(metric, task, classes, y)
+    return Question(Table.of({"row": np.arange(len(y))}), y, task, classes, units, (), judged_by)
+
+
+def chosen(task, X, y, mu=0.3, seconds=100.0, kernel=KERNEL, seed=0, **more):
+    return choose(question(task, y, **more), kernel, mu, X, Clock(seconds), seed)
 
 
 # -- numbers -----------------------------------------------------------------------------------------

@@ -115,12 +115,14 @@ def test_fresh_rows_judge_where_there_are_enough():
 
 
 def test_folds_choose_what_they_judged_best():
-    """One width where features are alike; length scales where one of them is all there is."""
+    """Length scales where one feature is all there is; of noise nothing."""
     rng = np.random.default_rng(5)
     X = rng.standard_normal((60, 8))
     one = run({"keep": X}, np.sin(3 * X[:, :1]) + 0.01 * rng.standard_normal((60, 1)), small(60))
     folds = {t.kernel: t.fresh for t in one.trials if t.stage == "folds"}
-    assert "one width" not in min(folds, key=folds.get)
+    assert not min(folds, key=folds.get).endswith(", one width")
+    assert folds["laplacian l1"] < 0.5 * folds["laplacian l1, one width"]
+    assert one.best.family == min(folds, key=folds.get)
     noise = run({"keep": X}, rng.standard_normal((60, 1)), small(60))
     folds = {t.kernel: t.fresh for t in noise.trials if t.stage == "folds"}
     assert min(folds.values()) > 0.7

@@ -8,8 +8,10 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
 from mercer._units import alone, count, held_out
+from mercer._warnings import unheard
 from mercer.engines import Tiled
 from mercer.estimators import KernelRidge
 from mercer.selection import MetricRule, metric_rounds
@@ -97,7 +99,8 @@ class KernelSearch:
             *([self._by_folds] if self.effort.by_folds else by_fresh_rows),
         ]
         tried: list[Candidate] = []
-        search(stages, tried, self.clock, crew=self.crew)
+        with unheard(ConvergenceWarning):  # what can't be solved has the error that it has
+            search(stages, tried, self.clock, crew=self.crew)
         return Found(_best(tried), tuple(c.trial for c in tried))
 
     def __getstate__(self) -> dict[str, Any]:
