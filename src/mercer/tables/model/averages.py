@@ -66,9 +66,10 @@ class Average:
         system = K[:n]
         system.flat[:: n + 1] += shift
         try:
-            coefs = cho_solve(cho_factor(system, overwrite_a=True, check_finite=False), self.Y)
+            factor = cho_factor(system, overwrite_a=True, check_finite=False)
         except LinAlgError:
             return np.inf
+        coefs = cho_solve(factor, self.Y, check_finite=False)
         error = float(np.mean(self.judge.errors(K[n:] @ coefs, self.truth)))
         return error if np.isfinite(error) else np.inf
 
