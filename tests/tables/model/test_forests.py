@@ -7,8 +7,6 @@ from mercer._units import alone
 from mercer.kernels import Forest, Gaussian, Laplacian, Scale, Sum
 from mercer.tables.model.forests import grown, has_forest, regrown, without_forests
 
-RNG = np.random.default_rng(0)
-
 
 def rows(n=40, seed=0):
     rng = np.random.default_rng(seed)
@@ -49,23 +47,6 @@ def test_rows_of_a_unit_are_known_together_or_not_at_all():
         others = Y.copy()
         others[row] += 100
         assert same(as_it_is, grown(X, others, False, units, 0, 30))
-
-
-def test_what_is_in_the_rest_only_is_not_found():
-    """Noise is remembered of the rows it was grown on, and of no others."""
-    X = RNG.standard_normal((300, 3))
-    Y = np.sign(RNG.standard_normal((300, 1)))
-    forest = grown(X, Y, True, np.arange(300), 0, 100)
-    K = forest(X) - np.eye(300)
-    agree = np.sign(K @ Y)[:, 0] == Y[:, 0]
-    # 240 rows know their neighbours in the forest, since they were put together by their labels; the rest
-    # does not: it agrees with them by chance. Which rows are which is only known by their unchanged forests.
-    known = ~np.isin(np.arange(300), _rest_of(300, 0))
-    assert agree[known].mean() > 0.7 > 0.6 > agree[~known].mean() and known.sum() == 240
-
-
-def _rest_of(n, seed):
-    return np.random.default_rng(seed).permutation(n)[n - int(0.2 * n) :]
 
 
 def test_the_same_seed_grows_the_same():
