@@ -24,7 +24,11 @@ def problem(n=80, fresh=60, seed=0, outputs=1):
     """A straight line and waves about it: no kernel here has both."""
     rng = np.random.default_rng(seed)
     X = rng.uniform(-3, 3, (n + fresh, 2))
-    Y = np.sin(4 * X[:, :1]) + 2 * X[:, 1:] @ np.ones((1, outputs)) + 0.1 * rng.standard_normal((n + fresh, outputs))
+    Y = (
+        np.sin(4 * X[:, :1])
+        + 2 * X[:, 1:] @ np.ones((1, outputs))
+        + 0.1 * rng.standard_normal((n + fresh, outputs))
+    )
     Y -= Y[:n].mean(axis=0)
     return X[:n], Y[:n], X[n:], Y[n:]
 
@@ -63,7 +67,9 @@ def test_one_member_alone_is_its_own_machine():
     for i, m in enumerate(MEMBERS):
         machine = KernelRidge(m.kernel, lam=m.mu / len(X), offset=False, representation="full").fit(X, Y)
         expected = np.mean((machine.predict(there).reshape(-1, 1) - truth) ** 2)
-        assert average(MEMBERS, data).error([int(i == j) for j in range(3)]) == pytest.approx(expected, rel=1e-6)
+        assert average(MEMBERS, data).error([int(i == j) for j in range(3)]) == pytest.approx(
+            expected, rel=1e-6
+        )
 
 
 def test_errors_are_what_the_judge_says():
@@ -187,7 +193,9 @@ def test_near_ties():
     pool = [tried(f"{error}", error=error) for error in (0.3, 0.1, 0.12, 0.125, 0.1251, 0.2)]
     assert [c.error for c in near_ties(pool, 5)] == [0.1, 0.12, 0.125]
     assert [c.error for c in near_ties(pool, 2)] == [0.1, 0.12]
-    assert [c.error for c in near_ties(pool, 1)] == [0.1] and [c.error for c in near_ties(pool[:1], 3)] == [0.3]
+    assert [c.error for c in near_ties(pool, 1)] == [0.1] and [c.error for c in near_ties(pool[:1], 3)] == [
+        0.3
+    ]
 
 
 def test_ties_on_another_preparation_cannot_be_averaged():

@@ -12,7 +12,7 @@ from mercer.tables.model import by_folds
 from mercer.tables.model.by_folds import Folded, round_one
 from mercer.tables.model.effort import Effort
 from mercer.tables.model.families import FAMILIES, Candidate
-from mercer.tables.model.forests import has_forest
+from mercer.tables.model.forests import has_forest, without_forests
 from mercer.tables.model.search import KernelSearch, silent
 
 EFFORT = Effort(120, 160, 240, 8, 4, 2, by_folds=True, trees=60, metrics=True)
@@ -62,15 +62,8 @@ def test_steps_are_found_by_a_forest():
     assert ways[by_folds._FOREST] < 0.7 * min(v for way, v in ways.items() if "forest" not in way)
     best = found("steps").best
     assert has_forest(best.kernel)
-    without = error(smooth_terms(found("steps")), best.mu, planted.steps)
+    without = error(without_forests(best.kernel), best.mu, planted.steps)
     assert error(best.kernel, best.mu, planted.steps) < 0.7 * without
-
-
-def smooth_terms(run):
-    """The kernel without what knows steps."""
-    from mercer.tables.model.forests import without_forests
-
-    return without_forests(run.best.kernel)
 
 
 @pytest.mark.parametrize("name", ["rotated", "straight", "steps"])

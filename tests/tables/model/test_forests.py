@@ -15,7 +15,9 @@ def rows(n=40, seed=0):
 
 
 def same(a, b):
-    return all(np.array_equal(getattr(a, name), getattr(b, name)) for name in ("feature", "threshold", "starts"))
+    return all(
+        np.array_equal(getattr(a, name), getattr(b, name)) for name in ("feature", "threshold", "starts")
+    )
 
 
 def units_it_does_not_know(X, Y, labels, units):

@@ -87,9 +87,7 @@ def test_balanced_accuracy_of_three_classes_one_of_which_is_not_there():
 def test_probabilities_and_ranks_ask_for_scores_only(metric):
     Y, middle, size = one_column(RNG.choice([-1, 1], 30))
     scores = RNG.standard_normal((30, 1))
-    np.testing.assert_allclose(
-        Judge(middle, size, True, metric).errors(scores, Y), ((scores - Y) ** 2)[:, 0]
-    )
+    np.testing.assert_allclose(Judge(middle, size, True, metric).errors(scores, Y), ((scores - Y) ** 2)[:, 0])
 
 
 def test_three_classes():
