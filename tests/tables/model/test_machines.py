@@ -8,8 +8,13 @@ from mercer.kernels import Gaussian, Laplacian
 from mercer.losses import Huber
 from mercer.representations import Full, Nystrom
 from mercer.selection.search import Clock
-from mercer.tables.model.machines import calibrated, choose
+from mercer.tables.model.fitting import representation
+from mercer.tables.model.forests import grown, has_forest
+from mercer.tables.model.learn import Question
+from mercer.tables.model.machines import calibrated, choose, least_squares
+from mercer.tables.model.metric import metric_of
 from mercer.tables.model.texts import BAGS
+from mercer.tables.reading import Table
 
 KERNEL = Gaussian(1.0).scaled([1.0, 1.0])
 

@@ -14,6 +14,7 @@ from mercer.selection.crew import Crew as InThisThread
 from mercer.selection.search import Clock
 from mercer.tables.model.effort import Effort
 from mercer.tables.model.families import FAMILIES, Candidate
+from mercer.tables.model.fitting import fit_alone
 from mercer.tables.model.forests import has_forest
 from mercer.tables.model.search import KernelSearch, _best, likelihood_share, silent
 
@@ -207,11 +208,11 @@ class UpAfter(InThisThread):
 
 
 # One preparation, five other families, two with length scales, four on more rows, one average.
-@pytest.mark.parametrize("jobs", [1, 2, 6, 7, 8, 9, 10, 12, 13])
+@pytest.mark.parametrize("jobs", [1, 2, 6, 7, 8, 9, 10, 12, 14])
 def test_the_clock_may_be_up_after_any_job(jobs):
     clock = Clock(1e6)
     found = KernelSearch({"keep": X}, Y, MANY, clock, 0, silent, crew=UpAfter(clock, jobs)).run()
-    assert len(found.trials) == min(jobs, 13) and clock.ended == (jobs < 13)
+    assert len(found.trials) == min(jobs, 13) and clock.ended == (jobs < 14)
     best = found.best
     assert best.mu > 0 and np.isfinite(best.error)
     assert np.isfinite(KernelRidge(best.kernel, lam=best.mu / len(X), offset=True).fit(X, Y).predict(X)).all()
@@ -329,7 +330,7 @@ def test_what_is_asked_for_judges():
 
 def test_screening_by_what_is_asked_for():
     """Of labels: squares of leave-one-out scores, and of wrong signs."""
-    codes = np.where(Y > np.quantile(Y, 0.7), 1.0, -1.0)
+    codes = np.where(np.quantile(Y, 0.7) < Y, 1.0, -1.0)
     search = KernelSearch({"keep": X}, codes, FEW, Clock(1e6), 0, silent, labels=True, metric="accuracy")
     [best] = search.widths("keep", "gaussian")
     rows = np.sort(search.order[: FEW.screen_rows])
@@ -387,8 +388,9 @@ def test_hard_tables(points, target):
     n = len(target)
     found = run({"keep": points}, target, small(n))
     assert np.isfinite([found.best.mu, found.best.error]).all() and found.best.mu > 0
-    machine = KernelRidge(found.best.kernel, lam=found.best.mu / n, offset=True).fit(points, target)
-    assert np.isfinite(machine.predict(points)).all()
+    # As the last fit has it: of a kernel that is 0 everywhere solvers can't say how near they came.
+    machine = KernelRidge(found.best.kernel, lam=found.best.mu / n, offset=True)
+    assert np.isfinite(fit_alone(machine, points, target, 1.0).predict(points)).all()
 
 
 def test_likelihood_counts_among_few():
