@@ -246,26 +246,26 @@ def test_probabilities_are_compared_by_their_loss():
 # -- forests, which know rows --------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("rows", [100, 5000], ids=["some are compared", "all are compared"])
+@pytest.mark.parametrize("rows", [300, 5000], ids=["some are compared", "all are compared"])
 def test_what_a_forest_remembers_is_not_taken_for_knowledge(rows, monkeypatch):
     """Labels by a coin: half of them are wrong by every loss, though the forest knows four fifths."""
     monkeypatch.setattr("mercer.tables.model.machines._ROWS", rows)
-    rng, X, _ = smooth(400)
-    y = rng.choice(["heads", "tails"], 400)
+    rng, X, _ = smooth(600)
+    y = rng.choice(["heads", "tails"], 600)
     codes = 2.0 * (y == "tails")[:, None] - 1
-    kernel = 0.2 * KERNEL + 0.8 * grown(X, codes, True, np.arange(400), 0, 60)
-    flattered = KernelClassifier(kernel, "squared", lam=0.3 / 400, offset=True)
+    kernel = 0.2 * KERNEL + 0.8 * grown(X, codes, True, np.arange(600), 0, 60)
+    flattered = KernelClassifier(kernel, "squared", lam=0.3 / 600, offset=True)
     truth, predicted, _ = in_folds(flattered, X, y, 0, labels=True)
-    assert np.mean(truth == predicted) > 0.65  # so much would be believed
+    assert np.mean(truth == predicted) > 0.6  # so much would be believed
     found = chosen("classification", X, y, kernel=kernel)
-    assert all(t.error > 0.38 and t.rows == min(rows, 400) for t in found.trials)
+    assert all(t.error > 0.42 and t.rows == min(rows, 600) for t in found.trials)
     assert found.machine.kernel == kernel and has_forest(found.machine.kernel)
 
 
 def test_a_forest_that_knows_is_asked_for_its_knowledge(monkeypatch):
     """Grown again on rows that are not compared, it still helps."""
     monkeypatch.setattr("mercer.tables.model.machines._ROWS", 150)
-    rng, X, _ = smooth(600)
+    _, X, _ = smooth(600)
     y = np.where((X[:, 0] > 0.4) ^ (X[:, 1] > 0.2) ^ (X[:, 0] < -1.1), "in", "out")
     codes = 2.0 * (y == "out")[:, None] - 1
     flat = Gaussian(30.0)
@@ -275,7 +275,7 @@ def test_a_forest_that_knows_is_asked_for_its_knowledge(monkeypatch):
 
 
 def test_least_squares_for_all_rows():
-    _, X, f = smooth(50)
+    _, _, f = smooth(50)
     ridge = least_squares(question("regression", f), KERNEL, 0.5, 3)
     assert (
         isinstance(ridge, KernelRidge) and ridge.lam == 0.5 / 50 and ridge.offset and ridge.random_state == 3
