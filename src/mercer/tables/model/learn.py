@@ -227,6 +227,9 @@ def _found(
     numbers = {o: X[:, :d].astype(float) for o, X in points.items()} if texts else points
     share = _SEARCH - _TEXTS if texts else _SEARCH
     effort = Effort.within(share * seconds, len(codes), d, codes.shape[1])
+    if texts:
+        # Weights of texts beside the numbers are found on rows whose targets a forest would know.
+        effort = replace(effort, trees=0)
     labels, asked = question.classes is not None, question.metric.name
     search = KernelSearch(numbers, codes, effort, clock, seed, progress, labels, question.units, crew, asked)
     if not texts:

@@ -8,8 +8,10 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
 from mercer._units import alone, count, held_out
+from mercer._warnings import unheard
 from mercer.engines import Tiled
 from mercer.estimators import KernelRidge
 from mercer.selection import MetricRule, metric_rounds
@@ -40,8 +42,8 @@ Progress = Callable[[str], None]
 
 _SHIFTS = 10.0 ** np.arange(-6.0, 2.51, 0.5)
 _LEAST_OF_LABELS = 1e-4
-# A second kernel is worth its complexity if it lowers the error to this share; so is another preparation of
-# the columns, which is judged on few rows.
+# Another λ is taken if it lowers the error to this share; and another preparation of the columns, which is
+# judged on few rows.
 _WORTH, _PREPARED = 0.995, 0.9
 _FRESH_ROWS = 3000
 # Up to so many rows a second thread costs BLAS more than it saves.
@@ -54,6 +56,9 @@ _ROUNDS = 3
 _MEMBERS, _FOREST_SHARE = 5, 0.5
 # λn is looked at again on more rows: these multiples of it.
 _AGAIN = (1.0, 0.25, 4.0)
+_LAMBDA = "λ on more rows"
+# A fold needs two units to learn from: with fewer than these what was screened is all there is.
+_FEWEST_UNITS = 3
 
 
 class KernelSearch:
@@ -95,7 +100,8 @@ class KernelSearch:
             *([self._by_folds] if self.effort.by_folds else by_fresh_rows),
         ]
         tried: list[Candidate] = []
-        search(stages, tried, self.clock, crew=self.crew)
+        with unheard(ConvergenceWarning):  # what can't be solved has the error that it has
+            search(stages, tried, self.clock, crew=self.crew)
         return Found(_best(tried), tuple(c.trial for c in tried))
 
     def __getstate__(self) -> dict[str, Any]:
@@ -103,7 +109,8 @@ class KernelSearch:
         state = {**vars(self), "crew": HERE, "progress": silent}
         if self.effort.by_folds:
             return state
-        used = self.order[: max(self.effort.screen_rows, self.effort.most_rows)]
+        effort = self.effort
+        used = self.order[: max(effort.screen_rows, effort.refine_rows, effort.final_rows, effort.most_rows)]
         rows = np.unique(np.concatenate([used, self._fresh]))
         state |= {"order": np.searchsorted(rows, used), "Y": self.Y[rows], "units": self.units[rows]}
         state["fresh"] = np.searchsorted(rows, self._fresh)
@@ -253,7 +260,7 @@ class KernelSearch:
         """μ = λn once more, with more rows."""
         self.progress("λ on more rows")
         best, rows = tried[-1], self.order[: self.effort.most_rows]
-        return [partial(self._as_is, replace(best, mu=f * best.mu), rows, "λ on more rows") for f in _AGAIN]
+        return [partial(self._as_is, replace(best, mu=f * best.mu), rows, _LAMBDA) for f in _AGAIN]
 
     def _moved(self, candidate: Candidate, count: int, steps: int, stage: str) -> Job:
         return partial(self._judged, candidate, count, steps, stage)
@@ -295,6 +302,8 @@ class KernelSearch:
 
     def _by_folds(self, tried: Sequence[Candidate]) -> list[Job]:
         """Every way of choosing is judged in three folds; the best one is then taken on all rows."""
+        if count(self.units[self.order[: self.effort.final_rows]]) < _FEWEST_UNITS:
+            return []
         metric = round_one(tried, ROUND) if self.effort.metrics else None
         return [Sharing(Folded(self, self.screened(tried), metric))]
 
@@ -310,13 +319,23 @@ def silent(text: str) -> None:
 
 
 def _best(tried: Sequence[Candidate]) -> Candidate:
-    """The best of the last stage; a sum, or another λ, if it is worth its complexity."""
+    """The best of the last stage; another λ if it is clearly better.
+
+    Where time was up before averages were made the last stage may lack what would have been its best, so
+    that those before it count, too, if they were judged on the same rows.
+    """
     last = latest(tried)
-    if last[-1].stage == "λ on more rows":
-        first, *others = last
-        best = min(others, key=error_of, default=first)
+    if last[-1].stage == _LAMBDA:
+        before = [c for c in tried if c.stage != _LAMBDA][-1]
+        first = next((c for c in last if c.mu == before.mu), None)
+        if first is None:  # time was up, and there is nothing to compare with
+            return before
+        best = min(last, key=error_of)
         return best if best.error < _WORTH * first.error else first
-    return min(last, key=error_of)
+    judged = [c for c in tried if np.isfinite(c.fresh)]
+    if last[-1].stage == "average" or np.isnan(last[-1].fresh):
+        judged = last
+    return min(judged, key=error_of)
 
 
 def likelihood_share(rows: int) -> float:
