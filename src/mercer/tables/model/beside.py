@@ -27,6 +27,8 @@ _LEVELS = 254
 # Rows × columns × classes from which on a fit is timed; iterations by which it is; seconds for each operation
 # of a spectrum.
 _QUICK, _FIRST_ITERATIONS, _SPECTRUM = 1_000_000, 5, 3e-10
+# Few rows take as long as so many: a histogram is made for every column and leaf.
+_ROWS_AT_LEAST = 2000
 # Numbers or labels, and probabilities of labels.
 Answer = tuple[np.ndarray, np.ndarray | None]
 
@@ -145,7 +147,7 @@ def fit_in_time(model: Any, X: Any, y: np.ndarray, clock: Clock) -> None:
             X, y = X[rows], y[rows]
             if model.cv is not None:  # whose folds are of all rows
                 model.set_params(cv=None)
-    elif hasattr(model, "max_iter") and n * d * len(np.unique(y[:1000])) > _QUICK:
+    elif hasattr(model, "max_iter") and max(n, _ROWS_AT_LEAST) * d * len(np.unique(y[:1000])) > _QUICK:
         whole, few = model.max_iter, _FIRST_ITERATIONS
         model.set_params(warm_start=True, max_iter=few).fit(X, y)
         used = clock.seconds - clock.left

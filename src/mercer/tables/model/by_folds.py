@@ -10,13 +10,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mercer._units import alone, count, folds
-from mercer.tables.model.families import FAMILIES, Candidate, error_of, one_width, pair, sum_of
+from mercer.tables.model.averages import combined
+from mercer.tables.model.families import FAMILIES, METRICS, Candidate, error_of, one_width, pair, sum_of
 from mercer.tables.model.forests import grown
 
 if TYPE_CHECKING:
     from mercer.tables.model.search import KernelSearch
 
 _FOLDS = 3
+# Ways that are averaged.
+_AVERAGED = 3
 _BOTH = "a sum of two"
 _MIXTURE = "a mixture of those two and one width"
 _FOREST = "a mixture with a forest"
@@ -40,53 +43,98 @@ class Folded:
         search = self.search
         search.progress("One width, or length scales: three folds")
         rows = search.order[: search.effort.final_rows]
-        parts = search.crew.map(partial(self.fold, rows), self._parts(rows), search.clock)
+        tests = self._tests(rows)
+        parts = search.crew.map(partial(self.fold, rows), tests, search.clock)
         judged = []
         # What the clock ended in one of the folds is no way to compare.
         for way in [way for way in parts[0] if all(way in part for part in parts)]:
-            error, loo = (float(v) for v in np.mean([part[way] for part in parts], axis=0))
+            error, loo = (
+                float(np.mean([getattr(part[way], what) for part in parts])) for what in ("error", "loo")
+            )
             as_tried = replace(self.screened[0], family=way, stage="folds", rows=len(rows))
             judged.append(replace(as_tried, error=error, loo=loo, fresh=error))
+        judged.sort(key=error_of)
+        best = [c.family for c in judged[:_AVERAGED]]
+        if len(best) > 1:
+            # Which of them comes first is a matter of luck, and an average does not depend on that.
+            mixed = search.crew.map(
+                partial(self.averaged, rows, best), zip(tests, parts, strict=True), search.clock
+            )
+            error = float(np.mean(mixed))
+            if error <= judged[0].error:
+                average = replace(judged[0], family=f"average of {'; '.join(best)}", error=error, fresh=error)
+                judged.insert(0, replace(average, loo=np.nan))
+            else:
+                best = best[:1]
         search.progress("The best on all rows")
-        way = min(judged, key=error_of).family
-        [ways] = search.crew.map(partial(self._ways, way=way), [rows], search.clock)
-        return [*judged, replace(ways[way], stage="last look", fresh=np.nan)]
+        [ways] = search.crew.map(partial(self._ways, only=frozenset(best)), [rows], search.clock)
+        made = [ways[way] for way in best if way in ways]
+        if not made:  # time was up, or there was nothing to learn a metric from
+            return []
+        final = made[0] if len(made) == 1 else self._combined(made, rows)
+        return [*judged, replace(final, stage="last look", fresh=np.nan, rows=len(rows))]
 
-    def fold(self, rows: np.ndarray, test: np.ndarray) -> dict[str, tuple[float, float]]:
-        """Errors of every way on rows that took no part, and its leave-one-out error on the others."""
+    def fold(self, rows: np.ndarray, test: np.ndarray) -> dict[str, Candidate]:
+        """What every way leads to without some rows, with its error on these."""
         train = np.setdiff1d(rows, test)
         ways = self._ways(train)
-        return {way: (self.search.error_on(c, train, np.sort(test)), c.loo) for way, c in ways.items()}
+        return {way: replace(c, error=self.search.error_on(c, train, test)) for way, c in ways.items()}
 
-    def _parts(self, rows: np.ndarray) -> list[np.ndarray]:
-        units = self.search.units[rows]
-        if alone(units):
-            return np.array_split(rows, _FOLDS)
-        cut = folds(units, min(_FOLDS, count(units)), random_state=self.search.seed)
-        return [rows[test] for _, test in cut]
+    def averaged(
+        self, rows: np.ndarray, ways: list[str], part: tuple[np.ndarray, dict[str, Candidate]]
+    ) -> float:
+        """The error of an average of ways in one fold."""
+        test, found = part
+        train = np.setdiff1d(rows, test)
+        return self.search.error_on(self._combined([found[way] for way in ways], train), train, test)
 
-    def _ways(self, rows: np.ndarray, way: str | None = None) -> dict[str, Candidate]:
-        """What every way of choosing, or this one with those it is made of, leads to on some rows."""
+    def _combined(self, members: list[Candidate], rows: np.ndarray) -> Candidate:
+        shares = [(1 / len(members), c) for c in members]
+        return combined(shares, self.search.points[members[0].outliers][rows])
+
+    def _tests(self, rows: np.ndarray) -> list[np.ndarray]:
+        """Rows to test, of three folds; of several times three where there is time."""
+        search, units = self.search, self.search.units[rows]
+        tests: list[np.ndarray] = []
+        for i in range(max(search.effort.repeats, 1)):
+            if alone(units):
+                order = rows if i == 0 else np.random.default_rng([search.seed, i]).permutation(rows)
+                tests += [np.sort(part) for part in np.array_split(order, _FOLDS)]
+            else:
+                cut = folds(units, min(_FOLDS, count(units)), random_state=search.seed + i)
+                tests += [np.sort(rows[test]) for _, test in cut]
+        return tests
+
+    def _ways(self, rows: np.ndarray, only: frozenset[str] | None = None) -> dict[str, Candidate]:
+        """What every way of choosing, or these with those they are made of, lead to on some rows."""
         search, effort = self.search, self.search.effort
-        mixed, out = way in (None, _MIXTURE, _FOREST), dict[str, Candidate]()
+        out: dict[str, Candidate] = {}
+
+        def wanted(*names: str) -> bool:
+            return only is None or not only.isdisjoint(names)
+
+        mixed = wanted(_MIXTURE, _FOREST)
         for i, c in enumerate(self.screened):
             one = one_width(c)
-            if way in (None, one.family) or (mixed and i == 0):
+            if wanted(one.family) or (mixed and i == 0):
                 out[one.family] = search.refine(one, rows, effort.final_steps // 2)
-            if mixed or way in (_BOTH, c.family):
+            if mixed or wanted(_BOTH, c.family):
                 out[c.family] = search.refine(c, rows, effort.refine_steps)
-        if self.round_one is not None and (way is None or ", learned" in way):
+        if self.round_one is not None:
             for diagonal in (False, True):
-                for i, learned in enumerate(search.learned_metrics(self.round_one, rows, diagonal)):
-                    out[f"{learned.family}, round {i + 1}"] = learned
+                if only is None or any(way.startswith(METRICS[diagonal]) for way in only):
+                    for i, learned in enumerate(search.learned_metrics(self.round_one, rows, diagonal)):
+                        family = f"{learned.family}, round {i + 1}"
+                        out[family] = replace(learned, family=family)
         refined = sorted([out[c.family] for c in self.screened if c.family in out], key=error_of)
-        if len(refined) > 1 and (mixed or way == _BOTH):
+        if len(refined) > 1 and (mixed or wanted(_BOTH)):
             both = sum_of(*pair(refined))
-            out[_BOTH] = search.refine(both, rows, effort.final_steps)
+            out[_BOTH] = replace(search.refine(both, rows, effort.final_steps), family=_BOTH)
         if mixed and _BOTH in out:
             # As they are, with weights: few numbers to choose, so there is little to follow noise with.
-            mixture = sum_of(both, out[f"{self.screened[0].family}, one width"])
-            out[_MIXTURE] = search.refine(mixture, rows, effort.final_steps // 2, lengths=False)
+            mixture = sum_of(out[_BOTH], out[f"{self.screened[0].family}, one width"])
+            mixture = search.refine(mixture, rows, effort.final_steps // 2, lengths=False)
+            out[_MIXTURE] = replace(mixture, family=_MIXTURE)
             if effort.trees:
                 out[_FOREST] = self._with_forest(out[_MIXTURE], rows)
         return out

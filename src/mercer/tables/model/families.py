@@ -49,11 +49,16 @@ FAMILIES: Mapping[str, Family] = {
 }
 
 
+# The family whose metric is learned, and what that is called: of all coordinates, or of each for itself.
+ROUND = "laplacian"
+METRICS = {False: f"{ROUND}, learned metric", True: f"{ROUND}, learned lengths"}
+
+
 @dataclass(frozen=True)
 class Trial:
     """One thing that was tried."""
 
-    # "screen", "length scales", "folds", "last look", "average", "more rows" or "texts"
+    # "screen", "length scales", "folds", "last look", "more rows", "average", "λ on more rows" or "texts"
     stage: str
     outliers: str  # how numbers were prepared
     kernel: str  # in words
