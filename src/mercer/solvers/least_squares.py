@@ -515,7 +515,9 @@ def ridge_solution(
         # The last column is the solution z_1 for the right-hand side √w, so that z = z_y − b z_1 solves the
         # system for y − b. The offset's own equation, Σ c_i = √w·z = 0, fixes b.
         z1, r1 = z[:, t:], residual[:, t:]
-        intercept = (s @ z[:, :t]) / (s @ z1)
+        whole = (s @ z1).item()
+        if whole > 0:  # else z_1 was not found in time, and the mean is the best there is
+            intercept = (s @ z[:, :t]) / whole
         z, residual = z[:, :t] - z1 * intercept, residual[:, :t] - r1 * intercept
         y = y - s[:, None] * intercept
     coef = s[:, None] * z
