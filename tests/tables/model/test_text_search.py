@@ -139,9 +139,10 @@ def test_no_forest_beside_texts(reviews, monkeypatch):
     effort = Effort(60, 60, 60, 2, 2, 2, by_folds=True, trees=10)
     monkeypatch.setattr(Effort, "within", staticmethod(lambda *sizes: effort))
     table, stars = reviews(70, 6)
+    # Time is no matter here.
     asked = Question(Table.of(table), stars, "regression", None, None, ("review",))
-    beside = learn(asked, 0.5, 0, silent)
-    without = learn(Question(Table.of({"size": table["size"]}), stars, "regression", None), 0.5, 0, silent)
+    beside = learn(asked, 600.0, 0, silent)
+    without = learn(Question(Table.of({"size": table["size"]}), stars, "regression", None), 600.0, 0, silent)
     assert not has_forest(beside.machine.kernel_) and beside.columns.texts == ("review",)
     tried = [
         {t.kernel for t in learned.found.trials if "forest" in t.kernel} for learned in (beside, without)
