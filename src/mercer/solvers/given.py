@@ -61,7 +61,8 @@ class GivenFactor(Solver):
                 "examples; each has its coefficient with representation='full' only"
             )
         tol = self._tol(self.tol, problem.A.dtype)
-        solution = ridge_solution(problem, partial(self._solved, tol=tol), tol, self.name)
+        # Centred, the matrix would be another one than that of the factor.
+        solution = ridge_solution(problem, partial(self._solved, tol=tol), tol, self.name, centre=False)
         warn_if_unconverged(solution, tol, "Increase lam", problem.A.dtype)
         return solution
 

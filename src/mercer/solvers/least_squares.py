@@ -484,9 +484,14 @@ def _explained(error: NotPositiveDefinite, K: Operator, mu: float) -> NotPositiv
 
 
 def ridge_solution(
-    problem: Problem, solve: Callable[[ShiftedSystem], Solved], tol: float, name: str
+    problem: Problem,
+    solve: Callable[[ShiftedSystem], Solved],
+    tol: float,
+    name: str,
+    *,
+    centre: bool = True,
 ) -> Solution:
-    """Least squares on Full, given a way to solve the shifted system.
+    """Least squares on Full, given a way to solve the shifted system; of K as it stands unless `centre`.
 
     With μ = λn and the residual r of that system the representer equations are off by S r/μ.
     """
@@ -501,7 +506,7 @@ def ridge_solution(
         # Kernels on objects may be slow: they are not computed again to measure the result.
         K = Matrix(K.dense())
         problem = replace(problem, A=K, B=K)
-    if problem.offset and n <= _CENTRED_TO and not K.remote:
+    if centre and problem.offset and n <= _CENTRED_TO and not K.remote:
         K, _ = centred(K.at(np.float64) or K)
     # In units of powers of two, which round nothing, so that float32 holds any target.
     unit = _units(rhs)
@@ -515,9 +520,9 @@ def ridge_solution(
         # The last column is the solution z_1 for the right-hand side √w, so that z = z_y − b z_1 solves the
         # system for y − b. The offset's own equation, Σ c_i = √w·z = 0, fixes b.
         z1, r1 = z[:, t:], residual[:, t:]
-        whole = (s @ z1).item()
-        if whole > 0:  # else z_1 was not found in time, and the mean is the best there is
-            intercept = (s @ z[:, :t]) / whole
+        share = float((s @ z1).item())
+        # Above 0 wherever anything was solved at all; else the certificate says that nothing was.
+        intercept = (s @ z[:, :t]) / share if share > 0 else intercept
         z, residual = z[:, :t] - z1 * intercept, residual[:, :t] - r1 * intercept
         y = y - s[:, None] * intercept
     coef = s[:, None] * z

@@ -19,7 +19,7 @@ from mercer.tables.model.judging import Judge
 _NEAR = 1.25
 # Another member has to lower the error to this share.
 _WORTH = 0.997
-_MOST_STEPS = 4
+_MOST_STEPS = 3
 _SHIFTS = (0.5, 2.0)
 
 

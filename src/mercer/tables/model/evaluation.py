@@ -8,19 +8,20 @@ from typing import Any
 
 import numpy as np
 
-from mercer._threads import Stopped, stop_when
+from mercer._threads import Stopped, stop_when, stopping_point
 from mercer._units import Split, alone, count, fewest_in_a_class, folds, held_out
 from mercer.estimators import KernelRidge
+from mercer.operators import NotPositiveDefinite
 from mercer.selection.crew import HERE, ClusterCrew, Crew
 from mercer.selection.path import loo_of_units
 from mercer.tables.model.beside import Answer, answers_beside, widened
 from mercer.tables.model.deadline import Deadline
 from mercer.tables.model.effort import fit_seconds
 from mercer.tables.model.first import first_part
-from mercer.tables.model.fitting import fit_alone, fit_both, for_rows, pace, squares
+from mercer.tables.model.fitting import fit_alone, fit_both, for_rows, pace, quadratic, squares
 from mercer.tables.model.forests import has_forest
 from mercer.tables.model.importance import REPEATS, importances
-from mercer.tables.model.learn import Learned, Question, learn, refit, seek
+from mercer.tables.model.learn import Learned, Question, Sought, learn, refit, seek
 from mercer.tables.model.recalibration import recalibrated
 from mercer.tables.model.search import Progress, silent
 
@@ -37,13 +38,16 @@ _LEAST_GAIN = 0.5
 _FOLDS_SHARE, _LAST_SHARE = 0.55, 0.25
 _ONCE_SHARE, _FITS_SHARE = 0.82, 0.45
 _BESIDE_SHARE = 0.08
-# Time for fits is kept free for so many times the forecast of an exact one.
-_ROOM = 1.5
+# Time for fits is kept free for so many times the forecast of an exact one of so many columns.
+_ROOM, _WIDE = 1.3, 50
 # Of the time for fits, for machines whose fits can't be forecast.
 _SLOW_FITS = 0.6
 # Of what is left when they begin, these fits take no more.
 _LATE_FITS = 0.75
 _FIRST_ONLY = "{} before the model was done: this is a first one, of few rows and one width"
+_UNTESTED = "it was interrupted before other models and the importance of columns were looked at"
+# What no data should lead to, and no call should be lost by.
+_FAILED = NotPositiveDefinite, np.linalg.LinAlgError
 # What the machine is called among the others.
 OURS = "mercer"
 
@@ -63,6 +67,7 @@ class Tested:
     gain: float
     remarks: tuple[str, ...]  # of all machines that were learned
     learned_from: int | None = None  # rows, if most of them are not in memory
+    cut: tuple[str, ...] = ()  # those of the remarks that say what the clock, or somebody, cut short
 
 
 # Rows that were tested, rows that were learned from, and what was learned.
@@ -97,9 +102,14 @@ class PartLearner:
         seen = self.question.take(train)
         return np.sort(test), train, learn(seen, seconds, number, told, self.crew, self.deadline)
 
-    def parts(self) -> list[Part]:
-        """All of them, one after the other."""
-        return [self(i) for i in range(len(self.splits))]
+    def learned(self) -> tuple[list[Part], Learned]:
+        """All parts, one after the other, and what is learned from all rows."""
+        if self.once:
+            part, last = self.held_out()
+            return [part], last
+        if isinstance(self.crew, ClusterCrew):
+            return self.beside_the_last(self.crew)
+        return [self(i) for i in range(len(self.splits))], self.last()
 
     def last(self) -> Learned:
         """What is learned from all rows, with a search of its own."""
@@ -116,29 +126,39 @@ class PartLearner:
     def held_out(self) -> tuple[Part, Learned]:
         """One part, and what is learned from all rows with the kernel that was found without it."""
         (train, test), progress = self.splits[0], self.progress
+        # Where rows belong together splits come in the order of the table, and its beginning is no sample.
+        if not alone(self.question.units):
+            train = np.random.default_rng(self.seed).permutation(train)
         seen = self.question.take(train)
-        fits = min(_FITS_SHARE * self.seconds, _ROOM * fit_seconds(len(self.question.y), 100))
+        fits = min(_FITS_SHARE * self.seconds, _ROOM * fit_seconds(len(self.question.y), _WIDE))
         seconds = _ONCE_SHARE * self.seconds - fits
         sought = seek(seen, seconds, self.seed, progress, self.crew, self.deadline)
         progress("Fitting")
         fits = min(_FITS_SHARE * self.seconds, _LATE_FITS * self.deadline.left)
-        if not squares(sought.machine):
+        if not quadratic(sought.machine):
             found: list[tuple[Part, Learned]] = []
             with self.deadline.stage(sought.slow, _SLOW_FITS * fits):
-                machine = fit_alone(sought.machine, sought.points, seen.y, 0.5 * fits)
-                part = sought.fitted(machine, self.seed)
-                again = refit(self.question, part, 0.5 * fits, self.seed, progress)
-                found.append(((np.sort(test), train, part), again))
-            if found or not sought.machine.kernel.vectors:
+                found.append(self._one_by_one(sought, seen, 0.5 * fits))
+            if found:
                 return found[0]
             sought = sought.by_least_squares(self.seed)
             fits = min(fits, _LATE_FITS * self.deadline.left)
+        if not squares(sought.machine):  # texts, or labels of different weights
+            return self._one_by_one(sought, seen, 0.5 * fits)
         there = sought.columns.transform(self.question.table.take(test))
         X, y = np.vstack([sought.points, there]), np.concatenate([seen.y, self.question.y[test]])
         machine = for_rows(sought.machine, len(train), len(y))
         both = fit_both(machine, X, y, len(train), fits / pace())
-        part = sought.fitted(both.part, self.seed, both.remarks)
+        part = replace(sought.fitted(both.part, self.seed, both.remarks), curve=both.curve)
         return (np.sort(test), train, part), replace(part, machine=both.whole)
+
+    def _one_by_one(self, sought: Sought, seen: Question, seconds: float) -> tuple[Part, Learned]:
+        """Two fits, each of which may take so long."""
+        train, test = self.splits[0]
+        machine = fit_alone(sought.machine, sought.points, seen.y, seconds)
+        part = sought.fitted(machine, self.seed)
+        again = refit(self.question, part, seconds, self.seed, self.progress)
+        return (np.sort(test), train, part), again
 
 
 def evaluate(
@@ -152,50 +172,63 @@ def evaluate(
     Before all that a first model is made of few rows. It is what remains where the time is up, or somebody
     interrupts, before there is a better one.
     """
-    usable = _first(question, deadline, seed)
+    first = _first(question, deadline, seed)
     tests = PartLearner(question, _splits(question, seed), deadline.seconds, seed, progress, crew, deadline)
     why: tuple[str, ...] = ()
     try:
         # Without a first model the minutes can't be kept.
-        with stop_when(deadline.passed) if usable else nullcontext():
-            usable.append(_tested(tests))
+        with stop_when(deadline.passed) if first else nullcontext():
+            parts, final = tests.learned()
+        tested, final = _tested(tests, parts, final)
     except Stopped:
+        stopping_point()  # is it all that is to be given up?
         why = (_FIRST_ONLY.format("the time was up"),)
     except KeyboardInterrupt:
-        if not usable:
+        if first is None:
             raise
         progress("Interrupted: what there is by now is kept")
         why = (_FIRST_ONLY.format("it was interrupted"),)
-    tested, final = usable[-1]
-    return replace(tested, remarks=(*tested.remarks, *why, *deadline.remarks())), final
+    except _FAILED as error:
+        if first is None:
+            raise
+        why = (_FIRST_ONLY.format(f"a solver failed ({error})"),)
+    if first is not None and why:
+        tested, final = first
+    cut = (*why, *deadline.remarks())
+    return replace(tested, remarks=(*tested.remarks, *cut), cut=cut), final
 
 
-def _first(question: Question, deadline: Deadline, seed: int) -> list[tuple[Tested, Learned]]:
-    part = first_part(question, deadline, seed)
+def _first(question: Question, deadline: Deadline, seed: int) -> tuple[Tested, Learned] | None:
+    try:
+        part = first_part(question, deadline, seed)
+    except _FAILED:
+        return None
     if part is None:
-        return []
+        return None
     answers = [answers_of(part, question, 0.0, deadline)]
-    nothing = np.zeros((len(part[2].columns.schema_.columns), REPEATS))
     how = f"{len(part[0]):,} rows that took no part"
-    return [(pooled(how, question, [part], answers, nothing, part[2]), part[2])]
+    return pooled(how, question, [part], answers, _unknown(part), part[2]), part[2]
 
 
-def _tested(tests: PartLearner) -> tuple[Tested, Learned]:
-    question, splits, once, progress = tests.question, tests.splits, tests.once, tests.progress
-    deadline, final = tests.deadline, None
-    if once:
-        part, final = tests.held_out()
-        parts = [part]
-    elif isinstance(tests.crew, ClusterCrew):
-        parts, final = tests.beside_the_last(tests.crew)
-    else:
-        parts = tests.parts()
-    progress("Testing")
+def _unknown(part: Part) -> np.ndarray:
+    """The importance of columns where it was not measured."""
+    return np.zeros((len(part[2].columns.schema_.columns), REPEATS))
+
+
+def _tested(tests: PartLearner, parts: list[Part], final: Learned) -> tuple[Tested, Learned]:
+    """What is known of machines that were learned; little, if somebody interrupts."""
+    question, splits, deadline = tests.question, tests.splits, tests.deadline
+    tests.progress("Testing")
     seconds = _BESIDE_SHARE * tests.seconds / len(parts)
-    answers = [answers_of(part, question, seconds, deadline) for part in parts]
-    importance = importances(parts, question, tests.seconds, tests.seed, deadline)
-    final = tests.last() if final is None else final
-    if once:
+    said: tuple[str, ...] = ()
+    try:
+        answers = [answers_of(part, question, seconds, deadline) for part in parts]
+        importance = importances(parts, question, tests.seconds, tests.seed, deadline)
+    except KeyboardInterrupt:
+        tests.progress("Interrupted: the model is kept")
+        answers = [answers_of(part, question, 0.0, deadline) for part in parts]
+        importance, said = _unknown(parts[0]), (_UNTESTED,)
+    if tests.once:
         how = f"{sum(len(test) for test, _, _ in parts):,} rows held out of search and fit"
     else:
         how = f"{len(splits)}-fold cross-validation, the whole search repeated in each fold"
@@ -203,7 +236,7 @@ def _tested(tests: PartLearner) -> tuple[Tested, Learned]:
     final, probability = recalibrated(question, parts, final, tests.seed)
     if probability is not None:
         tested = replace(tested, probability=probability)
-    return tested, final
+    return replace(tested, remarks=(*tested.remarks, *said)), final
 
 
 def pooled(

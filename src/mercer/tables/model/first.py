@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from mercer._units import alone, count, fewest_in_a_class, held_out
+from mercer._units import Split, alone, count, fewest_in_a_class, held_out
 from mercer.representations import Full
 from mercer.tables.model.columns import Columns
 from mercer.tables.model.deadline import Deadline
 from mercer.tables.model.effort import Effort
 from mercer.tables.model.families import FIRST, Found
 from mercer.tables.model.learn import Learned, Question, Sought
-from mercer.tables.model.machines import least_squares
+from mercer.tables.model.machines import least_squares, some_rows
 from mercer.tables.model.search import KernelSearch, silent
 
 # Rows to learn from and to test, of how many; the time is not looked at.
@@ -23,18 +23,16 @@ def first_part(
 ) -> tuple[np.ndarray, np.ndarray, Learned] | None:
     """Rows that were tested, rows that were learned from, and least squares with one width on these.
 
-    None where there are texts and nothing else.
+    None where there are texts and nothing else, or very many labels.
     """
-    rows = np.sort(np.random.default_rng(seed).permutation(len(question.y))[:_ROWS])
+    rows = np.sort(some_rows(question.y, question.task, seed, _ROWS))
     some = question.take(rows)
-    units, labels = some.units, some.y if question.classes is not None else None
-    if count(units) < 2:
+    if count(some.units) < 2 or len(rows) > 2 * _ROWS:
         return None
-    spread = labels is not None and alone(units) and fewest_in_a_class(labels, units) >= 2
-    train, test = held_out(units, max(int(_TEST * len(rows)), 1), labels if spread else None, seed)
+    train, test = _split(some, seed)
+    if not len(test):
+        return None
     seen = some.take(train)
-    if labels is not None and len(np.unique(seen.y)) < 2:
-        return None
     columns = Columns("keep", texts=seen.texts).fit(seen.table, seen.codes())
     if not columns.width:
         return None
@@ -50,7 +48,7 @@ def first_part(
         clock,
         seed,
         silent,
-        labels is not None,
+        question.classes is not None,
         seen.units,
         metric=seen.metric.name,
     )
@@ -58,3 +56,16 @@ def first_part(
     machine = least_squares(seen, best.kernel, best.mu, seed).set_params(representation=Full())
     sought = Sought(seen, columns, X, machine, Found(best, (best.trial,)), ())
     return rows[test], rows[train], sought.fitted(machine.fit(X, seen.y), seed)
+
+
+def _split(some: Question, seed: int) -> Split:
+    """Rows to learn from, with every label there is, and rows to test."""
+    units, labels = some.units, None if some.classes is None else some.y
+    size = max(int(_TEST * len(some.y)), 1)
+    if labels is None:
+        return held_out(units, size, None, seed)
+    spread = alone(units) and len(np.unique(labels)) <= size and fewest_in_a_class(labels, units) >= 2
+    train, test = held_out(units, size, labels if spread else None, seed)
+    unknown = units[test][~np.isin(labels[test], labels[train])]
+    moved = np.isin(units[test], unknown)
+    return np.concatenate([train, test[moved]]), test[~moved]

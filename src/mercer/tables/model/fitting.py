@@ -15,6 +15,7 @@ from mercer.engines import available_memory
 from mercer.estimators import KernelClassifier, KernelLogistic, KernelRegressor, KernelRidge, KernelSVC
 from mercer.estimators.base import KernelMachine
 from mercer.estimators.nested import fit_nested
+from mercer.operators import NotPositiveDefinite
 from mercer.representations import Full, Nystrom, Representation
 from mercer.solvers import CG
 from mercer.tables.model.effort import (
@@ -26,6 +27,7 @@ from mercer.tables.model.effort import (
     rows_within,
     values_seconds,
 )
+from mercer.tables.model.forests import has_forest
 from mercer.tables.model.texts import letters_a_row
 
 # Rows of the matrix by whose square the machine's speed is measured.
@@ -34,8 +36,14 @@ _PROBE = 1536
 _SHARE = 0.6
 # Iterations that conjugate gradients may take, and where they may stop: predictions don't change any more.
 _ITERATIONS, _REFINEMENTS, _ENOUGH, _GOOD = 80, 12, 1e-4, 1e-2
+# A fit for each of two in double precision takes so many times as long as one factorisation for both. Of the
+# time for a fit, what is used at least where one was tried in vain.
+_ANEW, _LEFT = 3.0, 0.4
 # Centres should be about so many times the effective dimension.
 _CENTRES = 1.5
+# Machines of fewer rows, to see how the error falls: shares of the rows, the fewest rows, and by how much all
+# takes longer with them.
+_SHARES, _FEWEST, _MORE = (8, 4, 2), 50, 1.15
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,14 +53,21 @@ class Fitted:
     part: KernelMachine
     whole: KernelMachine
     remarks: tuple[str, ...] = ()
+    # (rows, error) of machines of fewer rows, and of that of the first part, on the rows after it
+    curve: tuple[tuple[int, float], ...] = ()
+
+
+def quadratic(machine: KernelMachine) -> bool:
+    """Is it least squares, whose fits can be forecast?"""
+    if isinstance(machine, (KernelSVC, KernelLogistic)):
+        return False
+    return isinstance(machine, KernelRidge) or getattr(machine, "loss", "") == "squared"
 
 
 def squares(machine: KernelMachine) -> bool:
     """Is it least squares, of a kernel of vectors, of examples that count alike?"""
-    if isinstance(machine, (KernelSVC, KernelLogistic)) or getattr(machine, "class_weight", None) is not None:
-        return False
-    plain = isinstance(machine, KernelRidge) or getattr(machine, "loss", "") == "squared"
-    return plain and machine.kernel.vectors
+    alike = getattr(machine, "class_weight", None) is None
+    return quadratic(machine) and alike and machine.kernel.vectors
 
 
 def representation(machine: KernelMachine, X: np.ndarray, seconds: float) -> Representation | str:
@@ -77,57 +92,133 @@ def fits(n: int) -> bool:
 def fit_both(machine: KernelMachine, X: np.ndarray, y: np.ndarray, part: int, seconds: float) -> Fitted:
     """Least squares on the first rows and on all of them, as exactly as so many seconds allow.
 
-    Exact by one factorisation for both; where that takes too long, by conjugate gradients on the matrix in
-    memory, if they converge soon; else with centres, or exact on as many rows as can be.
+    Exact by one factorisation for both, or, where single precision is not enough for that, by one for each;
+    where that takes too long, by conjugate gradients on the matrix in memory, if they converge soon; else
+    with centres, or exact on as many rows as can be. Rows come in no order: the first ones are a sample.
     """
     (n, d), outputs = X.shape, len(np.unique(y)) if isinstance(machine, KernelClassifier) else 1
-    machine = clone(machine).set_params(representation=Full())
+    machine, until = clone(machine).set_params(representation=Full()), time.monotonic() + seconds
+
+    def left() -> float:
+        return max(until - time.monotonic(), _LEFT * seconds)
+
     with unheard(ConvergenceWarning):  # the certificate says how near it came
-        if nested_seconds(n, d, outputs) <= seconds and fits(n):
-            tested, last = fit_nested(machine, X, y, [part, n], _ENOUGH, _REFINEMENTS)
-            return Fitted(tested, last)
-        each = values_seconds(n, d) + _ITERATIONS * iteration_seconds(n)
-        if 2 * each <= seconds and fits(n):
-            started = time.monotonic()
-            found: list[KernelMachine] = []
+        forecast = nested_seconds(n, d, outputs)
+        if forecast <= seconds and fits(n):
+            sizes = _beginnings(machine, y[:part]) if _MORE * forecast <= seconds else []
+            made = _nested(machine, X, y, [*sizes, part, n])
+            found, curve = made[-2:], error_by_rows(made[:-1], X[part:], y[part:])
+            if not solved(found, _ENOUGH) and _ANEW * forecast <= left():
+                found = _anew(machine, X, y, [part, n])
+            elif not solved(found, _GOOD):
+                return _some_of(machine, X, y, part, left(), outputs)
+            tested, last = found
+            return Fitted(tested, last, (), curve)
+        if 2 * (values_seconds(n, d) + _ITERATIONS * iteration_seconds(n)) <= seconds and fits(n):
+            found = []
             for m in (part, n):
                 found.append(_iterated(machine, X[:m], y[:m], n))
-                if found[-1].solution_.certificate.relative_gradient > _GOOD:
+                if not solved(found, _GOOD):
                     break
             else:
-                return Fitted(found[0], found[1])
-            seconds = max(seconds - (time.monotonic() - started), 0.4 * seconds)
-        return _some_of(machine, X, y, part, rows_within(seconds, d, outputs), seconds)
+                tested, last = found
+                return Fitted(tested, last)
+        return _some_of(machine, X, y, part, left(), outputs)
+
+
+def solved(machines: list[KernelMachine], tol: float) -> bool:
+    """Is the gradient of each below the tolerance, as a share of what it is where nothing is learned?"""
+    found = [m.solution_.certificate.relative_gradient for m in machines]
+    return bool(found) and all(g <= tol for g in found)  # which NaN is not
+
+
+def _nested(machine: KernelMachine, X: np.ndarray, y: np.ndarray, sizes: list[int]) -> list[KernelMachine]:
+    """By one factorisation; nothing, if there is none."""
+    try:
+        return fit_nested(machine, X, y, sizes, _ENOUGH, _REFINEMENTS)
+    except NotPositiveDefinite:
+        return []
+
+
+def _anew(machine: KernelMachine, X: np.ndarray, y: np.ndarray, sizes: list[int]) -> list[KernelMachine]:
+    """Each by itself, in double precision."""
+    return [for_rows(machine, len(X), m).fit(X[:m], y[:m]) for m in sizes]
 
 
 def _iterated(machine: KernelMachine, X: np.ndarray, y: np.ndarray, n: int) -> KernelMachine:
     solver = CG(tol=_ENOUGH, max_iter=_ITERATIONS, store=True)
-    return clone(machine).set_params(solver=solver, lam=machine.lam * n / len(y)).fit(X, y)
+    return for_rows(machine, n, len(y)).set_params(solver=solver).fit(X, y)
 
 
 def _some_of(
-    machine: KernelMachine, X: np.ndarray, y: np.ndarray, part: int, most: int, seconds: float
+    machine: KernelMachine, X: np.ndarray, y: np.ndarray, part: int, seconds: float, outputs: int
 ) -> Fitted:
     """With as many centres as there is time for, or exact on fewer rows, if centres would be too few."""
-    n = len(X)
-    mu, most = machine.lam * n, min(most, n)
+    n, d = X.shape
+    most = min(rows_within(seconds, d, outputs), n)
     while not fits(most):
         most = int(0.9 * most)
     centres = min(centres_within(0.5 * seconds, n, 0.0), part)
-    needed = _CENTRES * effective_dimension(machine.kernel, mu, X)
+    needed = _CENTRES * effective_dimension(machine.kernel, machine.lam * n, X)
     if centres >= min(needed, 0.5 * most):
         both = [
-            clone(machine).set_params(representation=Nystrom(min(centres, m)), lam=mu / m).fit(X[:m], y[:m])
+            for_rows(machine, n, m).set_params(representation=Nystrom(min(centres, m))).fit(X[:m], y[:m])
             for m in (part, n)
         ]
         return Fitted(both[0], both[1], (f"{centres:,} centres stand for {n:,} rows",))
-    # Those that are tested must not be among them, and the last machine knows some of these, too.
-    first = min(part, int(most * part / n))
-    rows = np.concatenate([np.arange(first), np.arange(part, part + most - first)])
-    few = clone(machine).set_params(lam=mu / most)
-    tested, last = fit_nested(few, X[rows], y[rows], [first, most], _ENOUGH, _REFINEMENTS)
+    labels = isinstance(machine, KernelClassifier)
+    rows, first = _fewer(y if labels else None, n, part, most)
+    sizes = _beginnings(machine, y[rows[:first]])
+    made = _nested(for_rows(machine, n, most), X[rows], y[rows], [*sizes, first, most])
+    found, curve = made[-2:], error_by_rows(made[:-1], X[part:], y[part:])
+    if not solved(found, _GOOD):
+        most = min(rows_within(_LEFT * seconds / _ANEW, d, outputs), most)
+        rows, first = _fewer(y if labels else None, n, part, most)
+        found, curve = _anew(for_rows(machine, n, most), X[rows], y[rows], [first, most]), ()
     said = f"exact on {most:,} of the {n:,} rows: with all of them it would not be done in time"
-    return Fitted(tested, last, (said,))
+    tested, last = found
+    return Fitted(tested, last, (said,) if most < n else (), curve)
+
+
+def _fewer(labels: np.ndarray | None, n: int, part: int, most: int) -> tuple[np.ndarray, int]:
+    """So many of n rows, and how many of them come first and are of the first part; with all its labels.
+
+    Those that are tested are not among the first, and the last machine knows some of these, too.
+    """
+    first, order = min(part, int(most * part / n)), np.arange(part)
+    if labels is not None:
+        one_each = np.unique(labels[:part], return_index=True)[1]
+        order = np.concatenate([one_each, np.setdiff1d(order, one_each)])
+    return np.concatenate([order[:first], np.arange(part, part + most - first)]), first
+
+
+def _beginnings(machine: KernelMachine, y: np.ndarray) -> list[int]:
+    """Numbers of rows for machines of fewer: an eighth, a quarter, half, where all labels are among them.
+
+    None for a kernel with a forest, which has seen the targets of more rows than those.
+    """
+    if has_forest(machine.kernel):
+        return []
+    labels = len(np.unique(y)) if isinstance(machine, KernelClassifier) else 0
+    sizes = [len(y) // share for share in _SHARES if len(y) // share >= _FEWEST]
+    return [m for m in sizes if not labels or len(np.unique(y[:m])) == labels]
+
+
+def error_by_rows(
+    machines: list[KernelMachine], X: np.ndarray, y: np.ndarray
+) -> tuple[tuple[int, float], ...]:
+    """(rows, error) of machines on rows they have not seen: root mean squares, or shares of wrong labels.
+
+    Nothing of a single machine.
+    """
+    if len(machines) < 2:
+        return ()
+    found = []
+    for machine in machines:
+        off = machine.predict(X) != y if isinstance(machine, KernelClassifier) else machine.predict(X) - y
+        error = np.mean(off) if off.dtype == bool else np.sqrt(np.mean(off**2))
+        found.append((machine.plan_.examples, float(error)))
+    return tuple(found)
 
 
 def effective_dimension(kernel: Any, mu: float, X: np.ndarray, few: int = 2000) -> float:

@@ -19,7 +19,7 @@ from mercer.tables.model.deadline import Deadline
 from mercer.tables.model.decision import unweighted
 from mercer.tables.model.effort import Effort
 from mercer.tables.model.families import Found
-from mercer.tables.model.fitting import fit_alone, for_rows, squares
+from mercer.tables.model.fitting import fit_alone, for_rows, quadratic
 from mercer.tables.model.forests import has_forest, regrown
 from mercer.tables.model.machines import LossTrial, calibrated, choose, least_squares
 from mercer.tables.model.metric import Metric, metric_of
@@ -30,7 +30,7 @@ from mercer.tables.reading import Table
 
 # Shares of the time for a search and its fit: what a search of kernels is forecast to take, what it may take,
 # and what comparing losses may take; the rest is for the fit.
-_SEARCH, _SEARCH_MOST, _TEXTS, _LOSSES = 0.6, 0.75, 0.2, 0.2
+_SEARCH, _SEARCH_MOST, _TEXTS, _LOSSES = 0.65, 0.8, 0.2, 0.15
 _LEAST_FIT = 2.0
 THE_SEARCH, THE_LOSSES = "the search for a kernel", "the comparison of losses"
 
@@ -85,6 +85,8 @@ class Learned:
     found: Found  # the search
     loss_trials: tuple[LossTrial, ...]  # losses that were compared
     remarks: tuple[str, ...] = ()  # where the clock or free memory, and not the seed alone, decided
+    # (rows, error) on rows that took no part, of machines of fewer rows: see `fit_both`
+    curve: tuple[tuple[int, float], ...] = ()
 
     def predict(self, table: Any) -> np.ndarray:
         """Numbers or labels."""
@@ -202,7 +204,7 @@ def learn(
         share = (1 - _SEARCH - _LOSSES) * seconds
         found: list[Learned] = []
         # The least that a fit may take: what is begun then is mostly done.
-        with own.stage(sought.slow, None if squares(sought.machine) else max(2 * share, _LEAST_FIT)):
+        with own.stage(sought.slow, None if quadratic(sought.machine) else max(2 * share, _LEAST_FIT)):
             machine = fit_alone(sought.machine, sought.points, question.y, share)
             found.append(sought.fitted(machine, seed))
         if not found:

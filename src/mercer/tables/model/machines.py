@@ -69,7 +69,7 @@ def choose(
     here are rows it has not seen.
     """
     y, units = question.y, question.units
-    rows, n = _some_rows(y, question.task, seed), len(y)
+    rows, n = some_rows(y, question.task, seed), len(y)
     judged_by = _with_other_forests(kernel, question, X, rows, seed)
     compared, points = Tabulated.of(judged_by, X[rows]), np.arange(len(rows))
     some = points, y[rows], units[rows]
@@ -114,16 +114,17 @@ def _with_other_forests(kernel: Kernel, question: Any, X: np.ndarray, rows: np.n
     return regrown(kernel, X[others], codes, labels, question.units[others], seed)
 
 
-def _some_rows(y: np.ndarray, task: str, seed: int) -> np.ndarray:
+def some_rows(y: np.ndarray, task: str, seed: int, most: int | None = None) -> np.ndarray:
     """Rows drawn at random; three of every class, if there are as many, are among them."""
+    most = _ROWS if most is None else most
     order = np.random.default_rng(seed).permutation(len(y))
-    if task == "regression" or len(y) <= _ROWS:
-        return order[:_ROWS]
+    if task == "regression" or len(y) <= most:
+        return order[:most]
     _, place, counts = np.unique(y[order], return_inverse=True, return_counts=True)
     rank = np.empty(len(y), dtype=np.intp)  # how many of its class come before a row
     rank[np.argsort(place, kind="stable")] = np.arange(len(y)) - np.repeat(counts.cumsum() - counts, counts)
     needed = rank < 3
-    others = np.flatnonzero(~needed)[: max(_ROWS - int(needed.sum()), 0)]
+    others = np.flatnonzero(~needed)[: max(most - int(needed.sum()), 0)]
     return order[np.sort(np.concatenate([np.flatnonzero(needed), others]))]
 
 
@@ -228,7 +229,7 @@ def calibrated(
         return Calibration.learn(machine, X, y, None, row_weights(machine, y), units)
     if not by_folds and not isinstance(machine, KernelClassifier):
         return None
-    rows = _some_rows(y, "classification", seed + 1)
+    rows = some_rows(y, "classification", seed + 1)
     here: np.ndarray = X[rows]
     part = clone(machine)
     if not vectors:

@@ -56,6 +56,7 @@ _ROUNDS = 3
 _MEMBERS, _FOREST_SHARE = 5, 0.5
 # λn is looked at again on more rows: these multiples of it.
 _AGAIN = (1.0, 0.25, 4.0)
+_LAMBDA = "λ on more rows"
 # A fold needs two units to learn from: with fewer than these what was screened is all there is.
 _FEWEST_UNITS = 3
 
@@ -92,7 +93,7 @@ class KernelSearch:
 
     def run(self) -> Found:
         """Screen, refine, compare: on rows that took no part where there are enough, else in folds."""
-        by_fresh_rows = [self._lengths, self._last_look, self._average, self._more_rows]
+        by_fresh_rows = [self._lengths, self._last_look, self._more_rows, self._average, self._lambda]
         stages = [
             self._preparations,
             self._families,
@@ -109,9 +110,8 @@ class KernelSearch:
         if self.effort.by_folds:
             return state
         effort = self.effort
-        used = self.order[
-            : max(effort.screen_rows, effort.refine_rows, effort.final_rows, effort.most_rows)
-        ]
+        searched = max(effort.screen_rows, effort.refine_rows, effort.final_rows)
+        used = self.order[: max(searched, effort.most_rows, effort.average_rows)]
         rows = np.unique(np.concatenate([used, self._fresh]))
         state |= {"order": np.searchsorted(rows, used), "Y": self.Y[rows], "units": self.units[rows]}
         state["fresh"] = np.searchsorted(rows, self._fresh)
@@ -233,13 +233,20 @@ class KernelSearch:
             jobs.append(partial(self._metric, learned[0], diagonal, rows, "last look"))
         return jobs
 
+    def _more_rows(self, tried: Sequence[Candidate]) -> list[Job]:
+        """As they are, with more rows than could be searched on: what is best may depend on their number."""
+        self.progress("The best again, on many more rows")
+        rows = self.order[: self.effort.most_rows]
+        best = _one_each(latest(tried))[: self.effort.racers]
+        return [partial(self._as_is, candidate, rows, "more rows") for candidate in best]
+
     def _average(self, tried: Sequence[Candidate]) -> list[Job]:
         """Of what does about as well as the best, and of a forest."""
         self.progress("Averages of the best")
-        return [partial(self._averaged, near_ties(_one_each(latest(tried)), _MEMBERS))]
+        return [partial(self._averaged, near_ties(latest(tried), _MEMBERS))]
 
     def _averaged(self, members: list[Candidate]) -> list[Candidate]:
-        first, rows = members[0], self.order[: self.effort.final_rows]
+        first, rows = members[0], self.order[: self.effort.average_rows]
         X, fresh = self.points[first.outliers], self._fresh
         if self.effort.trees:
             forest = grown(X[rows], self.Y[rows], self.labels, self.units[rows], self.seed, self.effort.trees)
@@ -250,13 +257,11 @@ class KernelSearch:
         best = average.best()
         return [replace(first, stage="average") if best is None else best]
 
-    def _more_rows(self, tried: Sequence[Candidate]) -> list[Job]:
-        """μ = λn once more, with more rows than could be searched on."""
-        best, rows = tried[-1], self.order[: self.effort.most_rows]
-        if len(rows) < 1.5 * self.effort.final_rows:
-            return []
+    def _lambda(self, tried: Sequence[Candidate]) -> list[Job]:
+        """μ = λn once more, with more rows."""
         self.progress("λ on more rows")
-        return [partial(self._as_is, replace(best, mu=f * best.mu), rows, "more rows") for f in _AGAIN]
+        best, rows = tried[-1], self.order[: self.effort.most_rows]
+        return [partial(self._as_is, replace(best, mu=f * best.mu), rows, _LAMBDA) for f in _AGAIN]
 
     def _moved(self, candidate: Candidate, count: int, steps: int, stage: str) -> Job:
         return partial(self._judged, candidate, count, steps, stage)
@@ -321,8 +326,8 @@ def _best(tried: Sequence[Candidate]) -> Candidate:
     that those before it count, too, if they were judged on the same rows.
     """
     last = latest(tried)
-    if last[-1].stage == "more rows":
-        before = [c for c in tried if c.stage != "more rows"][-1]
+    if last[-1].stage == _LAMBDA:
+        before = [c for c in tried if c.stage != _LAMBDA][-1]
         first = next((c for c in last if c.mu == before.mu), None)
         if first is None:  # time was up, and there is nothing to compare with
             return before
