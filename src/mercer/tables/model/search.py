@@ -110,7 +110,8 @@ class KernelSearch:
         if self.effort.by_folds:
             return state
         effort = self.effort
-        used = self.order[: max(effort.screen_rows, effort.refine_rows, effort.final_rows, effort.most_rows)]
+        searched = max(effort.screen_rows, effort.refine_rows, effort.final_rows)
+        used = self.order[: max(searched, effort.most_rows, effort.average_rows)]
         rows = np.unique(np.concatenate([used, self._fresh]))
         state |= {"order": np.searchsorted(rows, used), "Y": self.Y[rows], "units": self.units[rows]}
         state["fresh"] = np.searchsorted(rows, self._fresh)
