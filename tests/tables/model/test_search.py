@@ -19,7 +19,7 @@ from mercer.tables.model.forests import has_forest
 from mercer.tables.model.search import KernelSearch, _best, likelihood_share, silent
 
 FEW = Effort(100, 120, 150, 15, 8, 2, by_folds=True)
-MANY = Effort(100, 120, 150, 15, 8, 2, by_folds=False)
+MANY = Effort(100, 120, 150, 15, 8, 2, by_folds=False, most_rows=150, average_rows=150)
 ways = pytest.mark.parametrize("effort", [FEW, MANY], ids=["folds", "fresh rows"])
 
 
@@ -130,7 +130,9 @@ def test_fresh_rows_judge_where_there_are_enough():
 def test_what_is_known_to_do_best_is_found(name):
     """A learned metric, length scales, a forest; where rows judge that took no part."""
     X, Y = getattr(planted, name)(600, 0)
-    effort = Effort(150, 200, 300, 12, 6, 2, by_folds=False, trees=60, metrics=True)
+    effort = Effort(
+        150, 200, 300, 12, 6, 2, by_folds=False, trees=60, metrics=True, most_rows=300, average_rows=300
+    )
     best = run({"keep": X}, Y, effort).best
     wanted = {"rotated": "learned metric", "straight": "", "steps": "forest"}[name]
     assert wanted in best.family and has_forest(best.kernel) == (name == "steps")
@@ -149,7 +151,8 @@ def test_what_is_known_to_do_best_is_found(name):
 
 def test_labels_along_a_direction():
     X, Y = planted.rotated(500, 0)
-    codes, effort = np.sign(Y), Effort(150, 200, 300, 12, 6, 2, by_folds=False, metrics=True)
+    codes = np.sign(Y)
+    effort = Effort(150, 200, 300, 12, 6, 2, by_folds=False, metrics=True, most_rows=300, average_rows=300)
     best = run({"keep": X}, codes, effort, labels=True).best
     assert "learned metric" in best.family
     there, truth = planted.rotated(1000, 1)
