@@ -7,7 +7,6 @@ import pytest
 from sklearn.base import clone
 
 from mercer import KernelClassifier, KernelRidge
-from mercer.estimators.nested import fit_nested
 from mercer.kernels import Forest, Gaussian
 from mercer.selection.crew import HERE
 from mercer.tables.model import evaluation, fitting
@@ -82,28 +81,21 @@ def test_only_where_there_is_time(examples, monkeypatch):
     assert len(fit_both(KernelRidge(Gaussian(0.7), lam=1e-3), X, y, 720, 12.0).curve) == 4
 
 
-def test_a_machine_of_fewer_without_a_solution_is_left_out(examples, monkeypatch):
+def test_nothing_is_said_of_machines_far_from_their_minimum(examples, monkeypatch):
     X, y = examples
-
-    def picky(machine, X, y, sizes, *rest):
-        if min(sizes) < 500:
-            raise ValueError("no finite solution was found")
-        return fit_nested(machine, X, y, sizes, *rest)
-
-    monkeypatch.setattr(fitting, "fit_nested", picky)
-    machine = KernelRidge(Gaussian(0.7), lam=1e-3)
-    fitted = fit_both(machine, X, y, 720, 100.0)
-    assert fitted.curve == () and fitted.part.plan_.examples == 720
-    expected = alone(machine, X, y, 720, 900).predict(X)
-    np.testing.assert_allclose(fitted.part.predict(X), expected, atol=1e-3)
-    with pytest.raises(ValueError, match="no finite"):
-        fit_both(machine, X, y, 400, 100.0)
+    found = [alone(KernelRidge(Gaussian(0.7), lam=1e-3), X, y, rows, 900) for rows in (180, 720)]
+    assert [rows for rows, _ in fitting.error_by_rows(found, X[720:], y[720:])] == [180, 720]
+    assert fitting.error_by_rows(found[1:], X[720:], y[720:]) == ()
+    monkeypatch.setattr(fitting, "_GOOD", 0.0)
+    assert fitting.error_by_rows(found, X[720:], y[720:]) == ()
 
 
-def test_of_some_of_the_rows_too(examples):
+def test_of_some_of_the_rows_too(examples, monkeypatch):
     X, y = examples
     machine = KernelRidge(Gaussian(0.05), lam=1e-6, representation="full")  # which centres can't stand for
-    fitted = fitting._some_of(machine, X, y, 720, 450, 1e-6)
+    monkeypatch.setattr(fitting, "rows_within", lambda *sizes: 450)
+    monkeypatch.setattr(fitting, "centres_within", lambda *sizes: 10)
+    fitted = fitting._some_of(machine, X, y, 720, 100.0, 1)
     assert fitted.remarks == ("exact on 450 of the 900 rows: with all of them it would not be done in time",)
     assert [rows for rows, _ in fitted.curve] == [90, 180, 360]
     _, error = fitted.curve[-1]

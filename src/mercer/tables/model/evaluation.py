@@ -195,7 +195,7 @@ def evaluate(
     if first is not None and why:
         tested, final = first
     cut = (*why, *deadline.remarks())
-    return replace(tested, remarks=(*tested.remarks, *cut), cut=cut), final
+    return replace(tested, remarks=(*tested.remarks, *cut), cut=(*tested.cut, *cut)), final
 
 
 def _first(question: Question, deadline: Deadline, seed: int) -> tuple[Tested, Learned] | None:
@@ -236,7 +236,7 @@ def _tested(tests: PartLearner, parts: list[Part], final: Learned) -> tuple[Test
     final, probability = recalibrated(question, parts, final, tests.seed)
     if probability is not None:
         tested = replace(tested, probability=probability)
-    return replace(tested, remarks=(*tested.remarks, *said)), final
+    return replace(tested, remarks=(*tested.remarks, *said), cut=said), final
 
 
 def pooled(

@@ -107,13 +107,13 @@ def fit_both(machine: KernelMachine, X: np.ndarray, y: np.ndarray, part: int, se
         if forecast <= seconds and fits(n):
             sizes = _beginnings(machine, y[:part]) if _MORE * forecast <= seconds else []
             made = _nested(machine, X, y, [*sizes, part, n])
-            found, curve = made[-2:], error_by_rows(made[:-1], X[part:], y[part:])
+            found = made[-2:]
             if not solved(found, _ENOUGH) and _ANEW * forecast <= left():
                 found = _anew(machine, X, y, [part, n])
             elif not solved(found, _GOOD):
                 return _some_of(machine, X, y, part, left(), outputs)
             tested, last = found
-            return Fitted(tested, last, (), curve)
+            return Fitted(tested, last, (), error_by_rows([*made[:-2], tested], X[part:], y[part:]))
         if 2 * (values_seconds(n, d) + _ITERATIONS * iteration_seconds(n)) <= seconds and fits(n):
             found = []
             for m in (part, n):
@@ -209,9 +209,9 @@ def error_by_rows(
 ) -> tuple[tuple[int, float], ...]:
     """(rows, error) of machines on rows they have not seen: root mean squares, or shares of wrong labels.
 
-    Nothing of a single machine.
+    Nothing of a single machine, nor where one of them is far from its minimum.
     """
-    if len(machines) < 2:
+    if len(machines) < 2 or not solved(machines, _GOOD):
         return ()
     found = []
     for machine in machines:
