@@ -233,12 +233,19 @@ class KernelSearch:
             jobs.append(partial(self._metric, learned[0], diagonal, rows, "last look"))
         return jobs
 
+    @property
+    def _most(self) -> np.ndarray:
+        """Rows for what is tried as it is; none, where they would be hardly more than those searched on."""
+        rows = self.order[: self.effort.most_rows]
+        return rows if len(rows) >= 1.5 * self.effort.final_rows else rows[:0]
+
     def _more_rows(self, tried: Sequence[Candidate]) -> list[Job]:
         """As they are, with more rows than could be searched on: what is best may depend on their number."""
+        if not len(self._most):
+            return [_nothing]
         self.progress("The best again, on many more rows")
-        rows = self.order[: self.effort.most_rows]
         best = _one_each(latest(tried))[: self.effort.racers]
-        return [partial(self._as_is, candidate, rows, "more rows") for candidate in best]
+        return [partial(self._as_is, candidate, self._most, "more rows") for candidate in best]
 
     def _average(self, tried: Sequence[Candidate]) -> list[Job]:
         """Of what does about as well as the best, and of a forest."""
@@ -246,7 +253,7 @@ class KernelSearch:
         return [partial(self._averaged, near_ties(latest(tried), _MEMBERS))]
 
     def _averaged(self, members: list[Candidate]) -> list[Candidate]:
-        first, rows = members[0], self.order[: self.effort.average_rows]
+        first, rows = members[0], self.order[: max(self.effort.average_rows, self.effort.final_rows)]
         X, fresh = self.points[first.outliers], self._fresh
         if self.effort.trees:
             forest = grown(X[rows], self.Y[rows], self.labels, self.units[rows], self.seed, self.effort.trees)
@@ -259,9 +266,12 @@ class KernelSearch:
 
     def _lambda(self, tried: Sequence[Candidate]) -> list[Job]:
         """μ = λn once more, with more rows."""
+        if not len(self._most):
+            return []
         self.progress("λ on more rows")
-        best, rows = tried[-1], self.order[: self.effort.most_rows]
-        return [partial(self._as_is, replace(best, mu=f * best.mu), rows, _LAMBDA) for f in _AGAIN]
+        return [
+            partial(self._as_is, replace(tried[-1], mu=f * tried[-1].mu), self._most, _LAMBDA) for f in _AGAIN
+        ]
 
     def _moved(self, candidate: Candidate, count: int, steps: int, stage: str) -> Job:
         return partial(self._judged, candidate, count, steps, stage)
@@ -313,6 +323,11 @@ def _one_each(pool: Sequence[Candidate]) -> list[Candidate]:
     """The best of every family, the best of all first."""
     best = {c.family: c for c in sorted(pool, key=error_of, reverse=True)}
     return sorted(best.values(), key=error_of)
+
+
+def _nothing() -> list[Candidate]:
+    """A stage that is passed over."""
+    return []
 
 
 def silent(text: str) -> None:
