@@ -59,6 +59,7 @@ def test_enough_time_takes_all_that_helps():
     # Folds again and again where they judge; all rows for another look at λ.
     assert (few.repeats, many.repeats) == (effort._REPEATS, 1)
     assert (few.most_rows, many.most_rows) == (800, 10_000)
+    assert (few.average_rows, many.average_rows) == (800, 3000)
 
 
 @sizes
@@ -71,7 +72,8 @@ def test_what_is_left_out_first(n, d, outputs):
         if made.trees:
             share = times * effort.growing_seconds(made.final_rows, d, made.trees)
             assert share <= 0.1 * seconds * effort._SHARED
-        assert made.most_rows <= n and 1 <= made.repeats <= effort._REPEATS
+        assert made.final_rows <= made.most_rows <= min(n, effort._MOST_AGAIN)
+        assert made.average_rows <= made.most_rows and 1 <= made.repeats <= effort._REPEATS
         # So many repetitions fit, and one in any case.
         assert made.repeats == 1 or made.repeats * made.seconds(d, outputs) <= seconds * effort._SHARED
     assert not Effort.within(1e9, n, effort._MOST_COORDINATES + 1, outputs).metrics

@@ -41,7 +41,7 @@ def test_nothing_is_known_of_numbers():
         assert Judge(np.zeros(1), 1.0, metric=metric).errors(0 * Y, Y).mean() == 1.0
 
 
-def test_wrong_signs_of_labels_cost_the_square_of_two():
+def test_wrong_signs_of_labels_cost_two():
     Y, middle, size = one_column([1, 1, 1, -1])
     judge = Judge(middle, size, True, "accuracy")
     right = judge.errors(Y, Y)
@@ -50,7 +50,7 @@ def test_wrong_signs_of_labels_cost_the_square_of_two():
     just_up, just_down = ((np.full((4, 1), code) - middle) / size for code in (1e-9, -1e-9))
     for scores, wrong in ((just_up, [0, 0, 0, 1]), (just_down, [1, 1, 1, 0])):
         squares = ((scores - Y) ** 2)[:, 0]
-        np.testing.assert_allclose(judge.errors(scores, Y), squares + 4.0 * np.array(wrong))
+        np.testing.assert_allclose(judge.errors(scores, Y), squares + 2.0 * np.array(wrong))
 
 
 def test_balanced_accuracy_counts_classes_alike():
@@ -61,15 +61,15 @@ def test_balanced_accuracy_counts_classes_alike():
     squares = np.mean((up - Y) ** 2)
     plain = Judge(middle, size, True, "accuracy").errors(up, Y).mean() - squares
     balanced = Judge(middle, size, True, "balanced_accuracy").errors(up, Y)
-    assert plain == pytest.approx(4 * 0.1) and balanced.mean() - squares == pytest.approx(4 * 0.5)
+    assert plain == pytest.approx(2 * 0.1) and balanced.mean() - squares == pytest.approx(2 * 0.5)
     # And everything called "down", too.
     down = (-np.ones((100, 1)) - middle) / size
     found = Judge(middle, size, True, "balanced_accuracy").errors(down, Y).mean()
-    assert found - np.mean((down - Y) ** 2) == pytest.approx(4 * 0.5)
+    assert found - np.mean((down - Y) ** 2) == pytest.approx(2 * 0.5)
 
 
 def test_balanced_accuracy_of_three_classes_one_of_which_is_not_there():
-    """What is missing of scikit-learn's mean recall, times 4, over the classes among the judged rows."""
+    """What is missing of scikit-learn's mean recall, twice, over the classes among the judged rows."""
     from sklearn.metrics import recall_score
 
     places = RNG.choice([0, 2, 3], 60, p=[0.7, 0.2, 0.1])
@@ -79,7 +79,7 @@ def test_balanced_accuracy_of_three_classes_one_of_which_is_not_there():
     errors = Judge(middle, size, True, "balanced_accuracy").errors(scores, Y)
     extra = errors.mean() - np.mean((scores - Y) ** 2)
     recall = recall_score(places, guess, labels=[0, 2, 3], average="macro")
-    assert extra == pytest.approx(4 * (1 - recall))
+    assert extra == pytest.approx(2 * (1 - recall))
     assert extra > 0
 
 
@@ -95,7 +95,7 @@ def test_three_classes():
     Y, middle, size = several(places, 3)
     scores = RNG.standard_normal((50, 3))
     guess = (middle + size * scores).argmax(axis=1)
-    expected = ((scores - Y) ** 2).mean(axis=1) + 4.0 * (guess != places)
+    expected = ((scores - Y) ** 2).mean(axis=1) + 2.0 * (guess != places)
     np.testing.assert_allclose(Judge(middle, size, True, "accuracy").errors(scores, Y), expected)
 
 

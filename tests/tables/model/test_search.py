@@ -93,9 +93,11 @@ def test_what_was_tried_is_written_down(effort):
         ways = [t.kernel for t in found.trials if t.stage == "folds" and not t.kernel.startswith("average")]
         assert len(ways) == len(set(ways)) == 2 * effort.finalists + 2 and stages.count("last look") == 1
     else:
-        # The finalists with length scales; two of them on more rows, and two with one width; their average.
+        # The finalists with length scales; two of them on more rows, and two with one width; all of these as
+        # they are on most rows; an average; λ.
         assert stages.count("length scales") == effort.finalists and stages.count("last look") == 4
-        assert stages.count("average") == 1 and stages[-1] == "average"
+        assert stages.count("more rows") == 4 and stages.count("average") == 1
+        assert stages[-3:] == ["λ on more rows"] * 3
     for trial in found.trials:
         assert trial.outliers in ("keep", "squash") and trial.seconds >= 0
         # What averages leave out nobody asks: they are judged on other rows.
@@ -210,19 +212,20 @@ class UpAfter(InThisThread):
         return made
 
 
-# One preparation, five other families, two with length scales, four on more rows, one average.
-@pytest.mark.parametrize("jobs", [1, 2, 6, 7, 8, 9, 10, 12, 14])
+# One preparation, five other families, two with length scales, four on more rows, four on most, an average
+# and three λ.
+@pytest.mark.parametrize("jobs", [1, 2, 6, 7, 8, 9, 10, 12, 13, 15, 16, 17, 18, 19, 21])
 def test_the_clock_may_be_up_after_any_job(jobs):
     clock = Clock(1e6)
     found = KernelSearch({"keep": X}, Y, MANY, clock, 0, silent, crew=UpAfter(clock, jobs)).run()
-    assert len(found.trials) == min(jobs, 13) and clock.ended == (jobs < 14)
+    assert len(found.trials) == min(jobs, 20) and clock.ended == (jobs < 20)
     best = found.best
     assert best.mu > 0 and np.isfinite(best.error)
     assert np.isfinite(KernelRidge(best.kernel, lam=best.mu / len(X), offset=True).fit(X, Y).predict(X)).all()
     fresh = [t.fresh for t in found.trials if np.isfinite(t.fresh)]
     # Rows that took no part judge all stages; the best by them is not lost where the last one was cut short.
     if fresh:
-        assert best.error == min(fresh)
+        assert best.error <= min(fresh) / 0.995
 
 
 def test_folds_that_are_cut_short_leave_what_was_screened():
@@ -254,7 +257,7 @@ def again(stage, mu, error, fresh=None):
 )
 def test_another_shift_is_compared_with_the_one_there_was(errors, expected):
     tried = [again("last look", 1.0, 0.3), again("average", 1.0, 0.6)]
-    tried += [again("more rows", mu, error) for mu, error in errors.items()]
+    tried += [again("λ on more rows", mu, error) for mu, error in errors.items()]
     assert _best(tried).mu == expected
 
 
@@ -262,8 +265,10 @@ def test_more_rows_say_more_of_the_shift(monkeypatch):
     """All rows but those that judge; each error recomputed."""
     monkeypatch.setattr("mercer.tables.model.search._FRESH_ROWS", 200)
     X, Y = surface(600, 3)
-    found = run({"keep": X}, Y, Effort(80, 80, 100, 4, 2, 2, by_folds=False, most_rows=350))
-    tried = [t for t in found.trials if t.stage == "more rows"]
+    effort = Effort(80, 80, 100, 4, 2, 2, by_folds=False, most_rows=350, average_rows=100, racers=2)
+    found = run({"keep": X}, Y, effort)
+    assert [t.rows for t in found.trials if t.stage == "more rows"] == [350] * 2
+    tried = [t for t in found.trials if t.stage == "λ on more rows"]
     order = np.random.default_rng(0).permutation(600)
     rows, fresh, Z = order[:350], order[400:], (Y - Y.mean()) / Y.std()
     kernel, errors = found.best.kernel, {}
@@ -272,7 +277,7 @@ def test_more_rows_say_more_of_the_shift(monkeypatch):
         mu = factor * found.best.mu
         predicted = k @ np.linalg.solve(K + mu * np.eye(350), Z[rows])
         errors[factor] = float(np.mean((predicted - Z[fresh]) ** 2))
-    assert len(tried) == 3 and {t.rows for t in tried} == {350} and found.best.stage == "more rows"
+    assert len(tried) == 3 and {t.rows for t in tried} == {350} and found.best.stage == "λ on more rows"
     assert found.best.error == pytest.approx(errors[1.0], rel=1e-6)
     assert found.best.error == min(t.fresh for t in tried) or tried[0].fresh == found.best.error
 
@@ -294,7 +299,7 @@ def test_units_judge_together(size):
     n = 320
     X, Y = surface(n, 4)
     units = np.random.default_rng(1).permutation(np.arange(n) // size)
-    effort = Effort(60, 80, 100, 3, 2, 2, by_folds=False, trees=5, most_rows=n)
+    effort = Effort(60, 80, 100, 3, 2, 2, by_folds=False, trees=5, most_rows=n, average_rows=90)
     search = KernelSearch({"keep": X}, Y, effort, Clock(1e6), 0, silent, units=units)
     assert not np.isin(units[search.order], units[search.fresh]).any() and len(search.fresh) >= 40
     np.testing.assert_array_equal(np.sort(np.concatenate([search.order, search.fresh])), np.arange(n))
@@ -304,8 +309,10 @@ def test_units_judge_together(size):
 
 @pytest.mark.parametrize("by_folds", [True, False])
 def test_workers_elsewhere_find_the_same(cluster, by_folds):
-    """With rows only that they need, though a second look at λ needs fewer than the search."""
-    effort = Effort(60, 80, 120, 4, 2, 2, by_folds=by_folds, trees=5, metrics=True, most_rows=70)
+    """With rows only that they need, though the last stages need fewer than the first."""
+    effort = Effort(
+        60, 80, 120, 4, 2, 2, by_folds=by_folds, trees=5, metrics=True, most_rows=70, average_rows=80
+    )
     units = np.arange(200) // 2
     here, there = (
         run(effort=effort, units=units, crew=crew, seconds=600.0)
@@ -344,7 +351,7 @@ def test_screening_by_what_is_asked_for():
         P = np.linalg.inv(K + mu * np.eye(len(rows)))
         scores = Z[rows] - P @ Z[rows] / np.diag(P)[:, None]
         wrong = (middle + codes.std() * scores > 0) != (codes[rows] > 0)
-        return float(np.mean((scores - Z[rows]) ** 2 + 4 * wrong))
+        return float(np.mean((scores - Z[rows]) ** 2 + 2 * wrong))
 
     assert best.error == pytest.approx(cost(best.mu), rel=1e-6) and best.mu >= 1e-4
     assert best.error <= min(cost(mu) for mu in 10.0 ** np.arange(-4, 2.1, 0.5)) * (1 + 1e-6)
