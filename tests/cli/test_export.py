@@ -1,9 +1,13 @@
 """`mercer export`: the graph gives the model's numbers."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
+
+import mercer
+from mercer.kernels import Forest
 
 onnxruntime = pytest.importorskip("onnxruntime")
 
@@ -31,3 +35,18 @@ def test_what_has_no_graph_is_said_in_a_line(call, fitted, monkeypatch, tmp_path
     monkeypatch.setattr("mercer.onnx.to_onnx", refuse)
     result = call("export", fitted.file, "-o", tmp_path / "m.onnx")
     assert result.exit_code == 1 and result.stderr == "mercer: this kernel has no ONNX version\n"
+
+
+def test_a_forest_has_no_graph_and_predicts_all_the_same(call, fitted, table, tmp_path):
+    X, then = fitted.model.columns.transform(table), fitted.model.predict(table)
+    kernel = 0.5 * fitted.model.machine.kernel_ + Forest.grow(X, then, trees=5)
+    machine = mercer.KernelRidge(kernel, lam=1e-2).fit(X, then)
+    mercer.save(replace(fitted.model, machine=machine), tmp_path / "m.mercer")
+    result = call("export", tmp_path / "m.mercer", "-o", tmp_path / "m.onnx")
+    assert result.exit_code == 1 and not (tmp_path / "m.onnx").exists()
+    assert (
+        result.stderr.startswith("mercer: a forest is a term of the kernel")
+        and result.stderr.count("\n") == 1
+    )
+    again = mercer.load(tmp_path / "m.mercer")
+    np.testing.assert_array_equal(again.predict(table), machine.predict(X))

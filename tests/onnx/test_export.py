@@ -20,7 +20,16 @@ import onnx
 from hasty import in_haste
 from mercer.estimators.base import KernelMachine
 from mercer.features import NystromFeatures
-from mercer.kernels import ArcCosine, FunctionKernel, Gaussian, Laplacian, Linear, Polynomial, Precomputed
+from mercer.kernels import (
+    ArcCosine,
+    Forest,
+    FunctionKernel,
+    Gaussian,
+    Laplacian,
+    Linear,
+    Polynomial,
+    Precomputed,
+)
 from mercer.losses import FunctionLoss, Quantile
 from mercer.online import Oldest, Projection
 from mercer.online.machine import OnlineMachine
@@ -41,6 +50,7 @@ MACHINES = {
     "ridge": lambda: mercer.KernelRidge(lam=1e-6).fit(X, Y),
     "ridge, outputs": lambda: mercer.KernelRidge(lam=0.1, offset=True).fit(X, np.c_[Y, -Y, Y**2]),
     "ridge, one column": lambda: mercer.KernelRidge(lam=0.1).fit(X, Y[:, None]),
+    "ridge, metric": lambda: mercer.KernelRidge(Laplacian(1.0).metric(X[:9].T @ X[:9]), lam=1e-4).fit(X, Y),
     "ridge, expression": lambda: mercer.KernelRidge(EXPRESSION, lam=1e-4).fit(X, Y),
     "ridge, float32": lambda: mercer.KernelRidge(lam=0.1).fit(X.astype(np.float32), Y.astype(np.float32)),
     "ridge, sparse": lambda: mercer.KernelRidge(lam=0.1).fit(sp.csr_array(X * (X > 0)), Y),
@@ -231,6 +241,10 @@ def test_other_pipelines():
         (
             lambda: mercer.KernelRidge(Linear() + Linear().pullback(np.square)).fit(X, Y),
             "not a kernel on vectors",
+        ),
+        (
+            lambda: mercer.KernelRidge(Linear() + 0.5 * Forest.grow(X[:30], Y[:30], trees=5)).fit(X, Y),
+            "^a forest is a term of the kernel, and forests have no ONNX version: use the model itself",
         ),
         (lambda: StandardScaler().fit(X), "takes a fitted machine of mercer's, got StandardScaler"),
         (lambda: Gaussian(1.0), "takes a fitted machine of mercer's, got Gaussian"),

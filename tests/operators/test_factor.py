@@ -1,7 +1,10 @@
 """The in-place Cholesky factor, over several panels."""
 
+import copy
+
 import numpy as np
 import pytest
+from scipy.linalg import cho_factor, cho_solve, solve_triangular
 
 from mercer.operators import factor as module
 from mercer.operators.factor import Factor, NotPositiveDefinite
@@ -133,3 +136,70 @@ def test_empty():
     f = Factor(np.zeros((0, 0)))
     assert f.solve(np.zeros((0, 2))).shape == (0, 2)
     assert f.condition() == 1.0 and f.inverse_diagonal().shape == (0,)
+
+
+# -- the first rows ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("rows", [1, 6, 7, 8, 16, 33, 40])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_leading_rows_have_the_factor_of_their_own(panel, rows, dtype):
+    """Everything it can say is what SciPy says of the corner of A."""
+    A = spd(40, dtype)
+    corner = A[:rows, :rows].astype(np.float64) + 0.5 * np.eye(rows)
+    part = Factor(A.copy(), 0.5).leading(rows)
+    B, tol = np.random.default_rng(1).standard_normal((rows, 2)), 1e-4 if dtype == np.float32 else 1e-10
+    L, close = np.linalg.cholesky(corner), {"rtol": tol, "atol": tol}
+    np.testing.assert_allclose(part.solve(B), cho_solve(cho_factor(corner), B), **close)
+    np.testing.assert_allclose(part.solve(B[:, 0]), cho_solve(cho_factor(corner), B[:, 0]), **close)
+    np.testing.assert_allclose(part.solve_lower(B), solve_triangular(L, B, lower=True), **close)
+    np.testing.assert_allclose(part.solve_upper(B), solve_triangular(L.T, B), **close)
+    np.testing.assert_allclose(part.multiply(B), corner @ B, **close)
+    np.testing.assert_allclose(part.multiply_lower(B), L @ B, **close)
+    np.testing.assert_allclose(part.multiply_upper(B), L.T @ B, **close)
+    np.testing.assert_allclose(part.inverse_diagonal(), np.diag(np.linalg.inv(corner)), **close)
+    np.testing.assert_allclose(part.inverse(), np.linalg.inv(corner), **close)
+    assert part.log_determinant() == pytest.approx(np.linalg.slogdet(corner)[1], rel=tol, abs=tol)
+    assert part.condition() == pytest.approx((L.diagonal().max() / L.diagonal().min()) ** 2, rel=1e-3)
+
+
+def test_leading_rows_of_a_badly_conditioned_matrix(panel):
+    """Blocks whose inverses lose digits are mended in a part of theirs, too."""
+    x = np.linspace(0, 1, 40)
+    A = np.exp(-((x[:, None] - x) ** 2) / 0.1) + 1e-10 * np.eye(40)
+    B = A @ np.ones(40)
+    for rows in (5, 20, 40):
+        part = Factor(A.copy()).leading(rows)
+        b = A[:rows, :rows] @ np.ones(rows)
+        assert np.abs(A[:rows, :rows] @ part.solve(b) - b).max() < 1e-12 * np.abs(B).max() * 100
+
+
+def test_leading_rows_take_no_memory_of_their_own(panel):
+    f = Factor(spd(40))
+    part, all_of_them, none = f.leading(20), f.leading(40), f.leading(0)
+    assert np.shares_memory(part.L, f.L) and part.n == 20 and none.n == 0
+    assert none.solve(np.zeros((0, 2))).shape == (0, 2)
+    B = np.arange(40.0)
+    np.testing.assert_array_equal(all_of_them.solve(B), f.solve(B))
+    # A part of a part.
+    np.testing.assert_array_equal(f.leading(30).leading(20).solve(B[:20]), part.solve(B[:20]))
+
+
+@pytest.mark.parametrize("rows", [-1, 41])
+def test_there_are_no_more_leading_rows_than_rows(rows):
+    with pytest.raises(ValueError, match=f"40 rows has no {rows} leading"):
+        Factor(spd(40)).leading(rows)
+
+
+def test_leading_rows_know_the_jitter():
+    v = np.random.default_rng(0).standard_normal((30, 2))
+    f = Factor(v @ v.T)
+    part = f.leading(12)
+    assert part.jitter == f.jitter > 0
+    L = np.tril(part.L)
+    np.testing.assert_allclose(L @ L.T, (v @ v.T + f.jitter * np.eye(30))[:12, :12], atol=1e-12)
+
+
+def test_a_copy_is_the_factor_itself():
+    f = Factor(spd(5))
+    assert copy.deepcopy(f) is f and copy.deepcopy([f])[0] is f

@@ -6,8 +6,10 @@ from dataclasses import dataclass
 
 import pytest
 
+from mercer._threads import Stopped, stop_when, stopping_point
 from mercer.selection import search as module
-from mercer.selection.search import Clock, search
+from mercer.selection.crew import HERE, Crew
+from mercer.selection.search import Clock, Sharing, search
 
 
 @dataclass
@@ -71,4 +73,95 @@ def test_the_clock(monkeypatch):
     now[0] = 130.0
     assert (clock.left, clock.ended) == (0.0, False)  # nobody has asked
     assert clock.up() and clock.ended
-    assert Clock.patient(1.0).seconds == 600 and Clock.patient(100.0).seconds == 2000
+
+
+def test_a_job_under_way_is_given_up_at_its_stopping_point():
+    """And has no trials; those beside it that were done keep theirs. The first stage is not asked."""
+    clock, reached = Clock(1e6), []
+
+    def first():
+        stopping_point()
+        return [Made(1)]
+
+    def quick():
+        return [Made(2)]
+
+    def slow():
+        clock.seconds = 0.0  # while it is at it
+        reached.append("begun")
+        stopping_point()
+        pytest.fail("it was to be given up")
+
+    def late():
+        pytest.fail("it was not to be begun")
+
+    trials, seen = [], []
+    search(
+        [lambda made: [first], lambda made: [quick, slow, late], lambda made: pytest.fail("it has ended")],
+        trials,
+        clock,
+        lambda made: seen.append(len(made)),
+        InOrder(),
+    )
+    assert whats(trials) == [1, 2] and reached == ["begun"] and clock.ended and seen == [1, 2]
+
+
+def test_what_has_no_stopping_point_is_kept():
+    clock = Clock(1e6)
+
+    def slow():
+        clock.seconds = 0.0
+        return [Made(2)]
+
+    trials = []
+    search([lambda made: [lambda: [Made(1)]], lambda made: [slow]], trials, clock)
+    assert whats(trials) == [1, 2] and not clock.ended  # nothing was left out
+
+
+def test_who_gives_up_the_search_is_heard():
+    """The job is not to blame: `Stopped` goes on to whoever asked for it."""
+    asked, trials, clock = [], [], Clock(1e6)
+
+    def slow():
+        asked.append(True)
+        stopping_point()
+        pytest.fail("it was to be given up")
+
+    with pytest.raises(Stopped), stop_when(lambda: bool(asked)):
+        search([lambda made: [lambda: [Made(1)]], lambda made: [slow]], trials, clock)
+    assert whats(trials) == [1] and not clock.ended
+
+
+def test_both_clocks_are_up():
+    """The outer one has the last word."""
+    clock, trials = Clock(1e6), []
+
+    def slow():
+        clock.seconds = 0.0
+        stopping_point()
+
+    with pytest.raises(Stopped), stop_when(lambda: clock.seconds == 0):
+        search([lambda made: [lambda: [Made(1)]], lambda made: [slow]], trials, clock)
+    assert whats(trials) == [1] and clock.ended
+
+
+def test_a_job_that_shares_its_work_out_is_given_up_in_its_parts():
+    clock, parts = Clock(1e6), []
+
+    def part(number):
+        parts.append(number)
+        clock.seconds = 0.0
+        stopping_point()
+        pytest.fail("it was to be given up")
+
+    trials = []
+    job = Sharing(lambda: HERE.map(part, range(50)))
+    search([lambda made: [lambda: [Made(1)]], lambda made: [job]], trials, clock)
+    assert whats(trials) == [1] and clock.ended and len(parts) < 50
+
+
+class InOrder(Crew):
+    """One after the other, in this thread."""
+
+    def map(self, function, items, clock=None):
+        return [function(item) for item in items]

@@ -26,6 +26,7 @@ from mercer.online.machine import OnlineMachine
 from mercer.onnx import answers
 from mercer.onnx.scores import scores, votes
 from mercer.tables.model import Columns, Model
+from mercer.tables.model.forests import has_forest
 
 _LARGEST = 2_000_000_000
 _DTYPES = ("float64", "float32")
@@ -63,7 +64,7 @@ def to_onnx(
     ------
     TypeError
         If something in the machine has no ONNX version: a kernel that is no formula in vectors (a Python
-        function, a matrix), or a feature map of another library.
+        function, a matrix, a forest), or a feature map of another library.
 
     Examples
     --------
@@ -93,6 +94,12 @@ def to_onnx(
     check_is_fitted(machine, type(machine).fitted_by)
     if not machine.kernel_.vectors:
         raise TypeError(f"{machine.kernel_!r} is not a kernel on vectors, so the machine has no ONNX version")
+    if has_forest(machine.kernel_):
+        raise TypeError(
+            "a forest is a term of the kernel, and forests have no ONNX version: use the model itself "
+            "(mercer predict, mercer serve), or export a machine with the other terms only, fitted to the "
+            "same points"
+        )
     graph = OnnxGraph()
     points = GraphPoints(graph, graph.cast(Symbol(graph, "X"), np.float64), machine.n_features_in_)
     try:

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
-from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, MultipleLocator
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, MultipleLocator, NullLocator
 
 from mercer.plot.curves import predicted_vs_true
-from mercer.plot.style import ABOVE, COLOURS, INK, dressed, legend, log_ticks, number
+from mercer.plot.plane import tinted
+from mercer.plot.style import ABOVE, COLOURS, INK, bare, dressed, legend, log_ticks, number
 from mercer.plot.text import plain
 
 if TYPE_CHECKING:
@@ -177,6 +178,54 @@ def length_scales(items: Sequence[Importance], ax: Axes | None = None) -> Axes:
             ax.xaxis.set_major_locator(LogLocator(10, (1.0, 2.0, 5.0)))
         ax.hlines(place[known], lengths[known], ax.get_xlim()[1], color=COLOURS[2], linewidth=2, alpha=0.35)
         ax.plot(lengths[known], place[known], "o", color=COLOURS[2], markersize=7)
+    return ax
+
+
+def metric(M: Any, names: Sequence[str], ax: Axes | None = None) -> Axes:
+    """A symmetric matrix as shades: which names count together, and which against each other.
+
+    Examples
+    --------
+    >>> from mercer import plot
+    >>> ax = plot.metric([[1.0, -0.5], [-0.5, 1.0]], ["height", "width"], plot.axes())
+    >>> [t.get_text() for t in ax.get_yticklabels()], ax.images[0].get_array().shape
+    (['height', 'width'], (2, 2, 4))
+    """
+    M = np.asarray(M, dtype=float)
+    strength = np.abs(M) / (np.abs(M).max() or 1.0)
+    shades = [tinted(strength, colour) for colour in (COLOURS[0], COLOURS[1])]
+    ax = bare(ax)
+    ax.imshow(np.where((M >= 0)[..., None], *shades), origin="upper", interpolation="nearest", aspect="auto")
+    small: Any = {"fontsize": 8 if len(M) <= 12 else 6}
+    ax.set_yticks(range(len(names)), [plain(name, 16) for name in names], **small)
+    ax.set_xticks(range(len(names)), [plain(name, 10) for name in names], rotation=90, **small)
+    ax.tick_params(length=0)
+    if (M < 0).any():
+        for colour, name in zip(COLOURS, ("together", "against"), strict=False):
+            ax.plot([], [], "s", color=colour, label=name)
+        legend(ax, **ABOVE, ncols=2)
+    return ax
+
+
+def error_by_rows(curve: Sequence[tuple[int, float]], ax: Axes | None = None, *, unit: str = "RMSE") -> Axes:
+    """An error against the number of rows that were learned from: (rows, error), as in ``Evidence.curve``.
+
+    Examples
+    --------
+    >>> from mercer import plot
+    >>> ax = plot.error_by_rows([(100, 0.5), (200, 0.4), (400, 0.35)], plot.axes())
+    >>> ax.get_xscale(), ax.get_ylabel()
+    ('log', 'RMSE')
+    """
+    ax = dressed(ax, "rows learned from", unit)
+    rows, errors = (np.array(column, dtype=float) for column in zip(*curve, strict=True))
+    ax.plot(rows, errors, "o-", color=COLOURS[0], linewidth=2, markersize=7)
+    ax.set_xscale("log")
+    ax.set_xticks(rows, [f"{int(count):,}" for count in rows])
+    ax.xaxis.set_minor_locator(NullLocator())
+    ax.set_ylim(0, 1.12 * float(errors.max()) or 1.0)
+    if unit in ("error rate", "accuracy"):
+        _percent(ax, "y")
     return ax
 
 

@@ -298,7 +298,8 @@ def descend(
         return value + 0.5 * float(away @ away) / spread**2, gradient, error
 
     # Below a millionth of k(x,x) a shift is no noise any more, only a way to follow rounding.
-    floor = min(np.log(_SMALLEST_SHIFT * float(np.mean(kernel.diag(surface.X)))), first[-1])
+    size = float(np.mean(kernel.diag(surface.X)))
+    floor = min(np.log(_SMALLEST_SHIFT * size), first[-1]) if size > 0 else first[-1]
     bounds = [(v - _SHORTER, v + _LONGER) for v in first[:-1]] + [(floor, first[-1] + 12)]
     found = lowest(objective, first, bounds, max_iter, seconds)
     if found is None:

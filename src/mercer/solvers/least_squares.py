@@ -483,6 +483,13 @@ def _explained(error: NotPositiveDefinite, K: Operator, mu: float) -> NotPositiv
     )
 
 
+def _offset(s: np.ndarray, z: np.ndarray, z1: np.ndarray) -> np.ndarray:
+    """b with √w·(z − b z_1) = 0."""
+    share = float((s @ z1).item())
+    # Above 0 wherever anything was solved at all; else the certificate says that nothing was.
+    return (s @ z) / share if share > 0 else np.zeros(z.shape[1])
+
+
 def ridge_solution(
     problem: Problem,
     solve: Callable[[ShiftedSystem], Solved],
@@ -520,9 +527,7 @@ def ridge_solution(
         # The last column is the solution z_1 for the right-hand side √w, so that z = z_y − b z_1 solves the
         # system for y − b. The offset's own equation, Σ c_i = √w·z = 0, fixes b.
         z1, r1 = z[:, t:], residual[:, t:]
-        share = float((s @ z1).item())
-        # Above 0 wherever anything was solved at all; else the certificate says that nothing was.
-        intercept = (s @ z[:, :t]) / share if share > 0 else intercept
+        intercept = _offset(s, z[:, :t], z1)
         z, residual = z[:, :t] - z1 * intercept, residual[:, :t] - r1 * intercept
         y = y - s[:, None] * intercept
     coef = s[:, None] * z

@@ -1,5 +1,6 @@
 """How much work a time budget buys."""
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -14,7 +15,6 @@ from mercer.tables.model.effort import (
     letters_within,
     text_rows,
 )
-from mercer.tables.model.search import FAMILIES
 
 SIZES = [
     (12, 1, 1),
@@ -34,7 +34,8 @@ sizes = pytest.mark.parametrize("n, d, outputs", SIZES)
 @pytest.mark.parametrize("seconds", SECONDS)
 def test_within_the_time_or_at_the_floor(n, d, outputs, seconds):
     made = Effort.within(seconds, n, d, outputs)
-    assert made.seconds(d, outputs) <= seconds or made.refine_rows <= 120
+    # On two cores and more it is done sooner.
+    assert made.seconds(d, outputs) <= seconds * effort._SHARED or made.refine_rows <= 120
     assert made.screen_rows <= n and made.refine_rows <= made.final_rows <= n
     assert min(made.screen_rows, made.refine_rows) >= min(n, 102)
     assert made.finalists >= 2 and min(made.refine_steps, made.final_steps) >= 9
@@ -53,7 +54,49 @@ def test_enough_time_takes_all_that_helps():
     few, many = Effort.within(1e9, 800, 5, 1), Effort.within(1e9, 10_000, 5, 1)
     assert (few.refine_rows, few.final_rows, few.by_folds) == (800, 800, True)
     assert (many.refine_rows, many.final_rows, many.by_folds) == (1000, 3000, False)
-    assert few.finalists == many.finalists == len(FAMILIES) - 1
+    assert few.finalists == many.finalists == 3
+    assert few.trees == many.trees == effort._TREES and few.metrics and many.metrics
+    # Folds again and again where they judge; all rows for another look at λ.
+    assert (few.repeats, many.repeats) == (effort._REPEATS, 1)
+    assert (few.most_rows, many.most_rows) == (800, 10_000)
+    assert (few.average_rows, many.average_rows) == (800, 3000)
+
+
+@sizes
+def test_what_is_left_out_first(n, d, outputs):
+    """Forests, where they would take more than a share; a metric where its matrices would be too large."""
+    for seconds in SECONDS:
+        made = Effort.within(seconds, n, d, outputs)
+        times = 4 if made.by_folds else 1
+        assert made.trees in (0, effort._TREES)
+        if made.trees:
+            share = times * effort.growing_seconds(made.final_rows, d, made.trees)
+            assert share <= 0.1 * seconds * effort._SHARED
+        assert made.final_rows <= made.most_rows <= min(n, effort._MOST_AGAIN)
+        assert made.average_rows <= made.most_rows and 1 <= made.repeats <= effort._REPEATS
+        # So many repetitions fit, and one in any case.
+        assert made.repeats == 1 or made.repeats * made.seconds(d, outputs) <= seconds * effort._SHARED
+    assert not Effort.within(1e9, n, effort._MOST_COORDINATES + 1, outputs).metrics
+    assert Effort.within(1e9, n, effort._MOST_COORDINATES, outputs).metrics
+
+
+def test_two_cores_buy_more_than_one_and_no_more_than_many(monkeypatch):
+    made = []
+    for cores in (1, 2, 64):
+        monkeypatch.setattr(effort, "cpu_count", lambda cores=cores: cores)
+        made.append((Effort.within(8.0, 5000, 30, 1), fit_seconds(5000, 10), effort.rows_within(20.0, 10, 1)))
+    (one, slow, few), (two, quicker, more), (many, quickest, most) = made
+    assert one.final_rows < two.final_rows and two == replace(many, most_rows=two.most_rows)
+    assert one.most_rows < two.most_rows < many.most_rows
+    assert slow == pytest.approx(2 * quicker) and quickest == pytest.approx(slow / 16)
+    assert few < more < most
+
+
+def test_rows_that_are_fitted_exactly_fit_into_the_time():
+    for seconds in (0.5, 5.0, 50.0):
+        n = effort.rows_within(seconds, 20, 2)
+        assert effort.nested_seconds(n, 20, 2) <= seconds < effort.nested_seconds(int(n / 0.94), 20, 2)
+    assert effort.rows_within(0.0, 20, 2) <= 1000 and effort.rows_within(1e9, 20, 2) == 100_000
 
 
 def test_forecasts_grow_with_sizes():
@@ -70,7 +113,7 @@ def test_centres(n):
     assert all(isinstance(m, int) for m in found)
     # m² n operations are what they cost.
     middle = centres_within(5.0, n)
-    assert middle <= 200 or middle == n or middle**2 * n <= 5.0 * effort._SPEED * (1 + 1e-9)
+    assert middle <= 200 or middle == n or middle**2 * n <= 5.0 * effort._NORMAL_EQUATIONS * (1 + 1e-9)
 
 
 def test_numbers_of_other_types():
@@ -86,7 +129,7 @@ def test_rows_to_try_texts_on():
 def test_long_texts_are_forecast():
     assert fit_seconds(8000, 2, 2000) > 10 * fit_seconds(8000, 2, 20)
     few, many = centres_within(8.0, 8000, 2000), centres_within(8.0, 8000)
-    assert 200 <= few < many and few * 8000 * 2000 * effort.COMPARED <= 8.0 * effort._SPEED
+    assert 200 <= few < many and few * 8000 * 2000 * effort.COMPARED <= 8.0 * effort._NORMAL_EQUATIONS
     assert letters_within(5.0, 2000) == 2500 and letters_within(5.0, 0.0) == 5_000_000
 
 

@@ -213,7 +213,9 @@ def test_what_was_tried(evidence):
 
 def test_remarks_and_columns_left_out(price_model):
     e = price_model.evidence
-    assert e.remarks == ("regression: 'price' holds numbers",)
+    first, *others = e.remarks
+    assert first == "regression: 'price' holds numbers"
+    assert all(remark.startswith("rows cluster") for remark in others)  # which depends on the kernel
     assert e.dropped == {
         "id": "110 different values in 110 rows: names or free text",
         "country": "constant",
@@ -233,7 +235,7 @@ def test_a_page_of_text(name, request):
         assert word in text
     for nonsense in ("nan", "inf]", "[inf", "-0 ", "None", "array("):
         assert nonsense not in text
-    assert max(map(len, lines)) < 250
+    assert max(len(line) for line in lines if not line.startswith("Note: rows cluster")) < 250
     if name == "price_model":
         assert "Left out: id (110 different values in 110 rows: names or free text)" in lines
         assert any(line.startswith("Columns that matter") and "size +" in line for line in lines)

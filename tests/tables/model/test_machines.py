@@ -2,14 +2,31 @@
 
 import numpy as np
 import pytest
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import (
+    accuracy_score,
+    balanced_accuracy_score,
+    log_loss,
+    mean_absolute_error,
+    mean_squared_error,
+    r2_score,
+    roc_auc_score,
+)
+from sklearn.model_selection import KFold, StratifiedKFold
 
 from mercer import KernelClassifier, KernelLogistic, KernelRegressor, KernelRidge, KernelSVC
 from mercer.kernels import Gaussian, Laplacian
 from mercer.losses import Huber
 from mercer.representations import Full, Nystrom
 from mercer.selection.search import Clock
-from mercer.tables.model.machines import calibrated, choose
+from mercer.tables.model.fitting import representation
+from mercer.tables.model.forests import grown, has_forest
+from mercer.tables.model.learn import Question
+from mercer.tables.model.machines import calibrated, choose, least_squares
+from mercer.tables.model.metric import metric_of
 from mercer.tables.model.texts import BAGS
+from mercer.tables.reading import Table
 
 KERNEL = Gaussian(1.0).scaled([1.0, 1.0])
 
@@ -20,8 +37,15 @@ def smooth(n, seed=0):
     return rng, X, np.sin(2 * X[:, 0]) + X[:, 1]
 
 
-def chosen(task, X, y, mu=0.3, seconds=100.0, kernel=KERNEL, seed=0):
-    return choose(task, kernel, mu, X, y, seconds, Clock(seconds), seed)
+def question(task, y, metric=None, units=None):
+    """The table is not looked at where points are given."""
+    classes = None if task == "regression" else np.unique(y)
+    judged_by = metric_of(metric, task, classes, y)
+    return Question(Table.of({"row": np.arange(len(y))}), y, task, classes, units, (), judged_by)
+
+
+def chosen(task, X, y, mu=0.3, seconds=100.0, kernel=KERNEL, seed=0, **more):
+    return choose(question(task, y, **more), kernel, mu, X, Clock(seconds), seed)
 
 
 # -- numbers -----------------------------------------------------------------------------------------
@@ -32,7 +56,7 @@ def test_ordinary_noise_keeps_least_squares():
     found = chosen("regression", X, f + 0.3 * rng.standard_normal(200))
     assert isinstance(found.machine, KernelRidge) and found.trials == ()
     assert found.machine.lam == pytest.approx(0.3 / 200) and found.machine.offset
-    assert isinstance(found.machine.representation, Full)
+    assert found.machine.kernel == KERNEL and found.seconds == 0
 
 
 def test_long_tails_ask_for_huber():
@@ -100,7 +124,7 @@ def test_without_time_least_squares_it_is():
     found = chosen("classification", X, f > 0, seconds=0.0)
     assert isinstance(found.machine, KernelClassifier) and [t.loss for t in found.trials] == ["squared"]
     # A small table is solved exactly, however late it is.
-    assert isinstance(found.machine.representation, Full)
+    assert isinstance(representation(found.machine, X, 0.0), Full)
 
 
 def test_two_examples_of_a_class():
@@ -154,16 +178,124 @@ def test_machines_with_probabilities_of_their_own():
         assert calibrated(machine.fit(X, y), X, y, 0) is None
 
 
+# -- what is asked for --------------------------------------------------------------------------------
+
+
+def in_folds(machine, X, y, seed, labels=None):
+    """Predictions of rows in three folds, and their scores, by scikit-learn's splitters."""
+    order = np.random.default_rng(seed).permutation(len(y))
+    X, y = X[order], y[order]
+    splitter = KFold if labels is None else StratifiedKFold
+    predicted, scores = y.copy(), np.empty((len(y), 1))
+    for train, test in splitter(3, shuffle=True, random_state=seed).split(X, y):
+        fitted = clone(machine).set_params(lam=machine.lam * len(y) / len(train)).fit(X[train], y[train])
+        predicted[test] = fitted.predict(X[test])
+        if labels is not None:
+            scores[test] = fitted.scores(X[test]).reshape(-1, 1)
+    return y, predicted, scores
+
+
+@pytest.mark.parametrize(
+    "metric, error",
+    [
+        (None, lambda y, p: mean_squared_error(y, p) ** 0.5),
+        ("rmse", lambda y, p: mean_squared_error(y, p) ** 0.5),
+        ("mae", mean_absolute_error),
+        ("r2", lambda y, p: 1 - r2_score(y, p)),
+    ],
+)
+def test_numbers_are_compared_by_the_metric(metric, error):
+    rng, X, f = smooth(200)
+    y = f + 0.1 * rng.standard_t(1.5, 200)
+    found = chosen("regression", X, y, metric=metric)
+    assert len(found.trials) == 3
+    expected = error(*in_folds(KernelRidge(KERNEL, lam=0.3 / 200, offset=True), X, y, 0)[:2])
+    assert found.trials[0].error == pytest.approx(expected, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    "metric, score",
+    [
+        ("accuracy", accuracy_score),
+        ("balanced_accuracy", balanced_accuracy_score),
+        ("auc", lambda y, p, s: roc_auc_score(y, s)),
+    ],
+)
+def test_labels_are_compared_by_the_metric(metric, score):
+    rng, X, f = smooth(210)
+    y = np.where(f + 0.5 * rng.standard_normal(210) > 1, "up", "down")
+    found = chosen("classification", X, y, metric=metric)
+    machine = KernelClassifier(KERNEL, "squared", lam=0.3 / 210, offset=True)
+    truth, predicted, scores = in_folds(machine, X, y, 0, labels=True)
+    value = score(truth, predicted, scores[:, 0]) if metric == "auc" else score(truth, predicted)
+    # Slopes are not negative, so that ranks stay.
+    assert found.trials[0].error == pytest.approx(1 - value, abs=1e-9)
+
+
+def test_probabilities_are_compared_by_their_loss():
+    """As good as those of an oracle's slopes for the same scores."""
+    rng, X, f = smooth(210)
+    y = np.where(f + 0.5 * rng.standard_normal(210) > 1, "up", "down")
+    found = chosen("classification", X, y, metric="log_loss")
+    machine = KernelClassifier(KERNEL, "squared", lam=0.3 / 210, offset=True)
+    truth, _, scores = in_folds(machine, X, y, 0, labels=True)
+    platt = LogisticRegression(C=np.inf).fit(scores, truth)
+    assert found.trials[0].error == pytest.approx(log_loss(truth, platt.predict_proba(scores)), rel=0.02)
+
+
+# -- forests, which know rows --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("rows", [300, 5000], ids=["some are compared", "all are compared"])
+def test_what_a_forest_remembers_is_not_taken_for_knowledge(rows, monkeypatch):
+    """Labels by a coin: half of them are wrong by every loss, though the forest knows four fifths."""
+    monkeypatch.setattr("mercer.tables.model.machines._ROWS", rows)
+    rng, X, _ = smooth(600)
+    y = rng.choice(["heads", "tails"], 600)
+    codes = 2.0 * (y == "tails")[:, None] - 1
+    kernel = 0.2 * KERNEL + 0.8 * grown(X, codes, True, np.arange(600), 0, 60)
+    flattered = KernelClassifier(kernel, "squared", lam=0.3 / 600, offset=True)
+    truth, predicted, _ = in_folds(flattered, X, y, 0, labels=True)
+    assert np.mean(truth == predicted) > 0.6  # so much would be believed
+    found = chosen("classification", X, y, kernel=kernel)
+    assert all(t.error > 0.42 and t.rows == min(rows, 600) for t in found.trials)
+    assert found.machine.kernel == kernel and has_forest(found.machine.kernel)
+
+
+def test_a_forest_that_knows_is_asked_for_its_knowledge(monkeypatch):
+    """Grown again on rows that are not compared, it still helps."""
+    monkeypatch.setattr("mercer.tables.model.machines._ROWS", 150)
+    _, X, _ = smooth(600)
+    y = np.where((X[:, 0] > 0.4) ^ (X[:, 1] > 0.2) ^ (X[:, 0] < -1.1), "in", "out")
+    codes = 2.0 * (y == "out")[:, None] - 1
+    flat = Gaussian(30.0)
+    with_forest = flat + 5.0 * grown(X, codes, True, np.arange(600), 0, 60)
+    errors = [chosen("classification", X, y, kernel=k).trials[0].error for k in (flat, with_forest)]
+    assert errors[1] < 0.4 * errors[0]
+
+
+def test_least_squares_for_all_rows():
+    _, _, f = smooth(50)
+    ridge = least_squares(question("regression", f), KERNEL, 0.5, 3)
+    assert (
+        isinstance(ridge, KernelRidge) and ridge.lam == 0.5 / 50 and ridge.offset and ridge.random_state == 3
+    )
+    labels = least_squares(question("classification", f > 0), KERNEL, 0.5, 3)
+    assert isinstance(labels, KernelClassifier) and labels.loss == "squared" and labels.lam == 0.5 / 50
+
+
 # -- exact or with centres ---------------------------------------------------------------------------
 
 
 def test_long_tables_take_centres(monkeypatch):
     monkeypatch.setattr("mercer.tables.model.machines._ROWS", 200)
+    monkeypatch.setattr("mercer.tables.model.effort.cpu_count", lambda: 2)
     rng, X, f = smooth(30_000)
-    found = chosen("regression", X, f + 0.3 * rng.standard_normal(30_000), seconds=5.0)
-    assert isinstance(found.machine, KernelRidge) and isinstance(found.machine.representation, Nystrom)
-    assert 200 <= found.machine.representation.n_centres <= 8000
-    assert found.machine.lam == pytest.approx(0.3 / 30_000)
+    found = chosen("regression", X, f + 0.3 * rng.standard_normal(30_000))
+    assert isinstance(found.machine, KernelRidge) and found.machine.lam == pytest.approx(0.3 / 30_000)
+    how = representation(found.machine, X, 5.0)
+    assert isinstance(how, Nystrom) and 200 <= how.n_centres <= 8000
+    assert isinstance(representation(found.machine, X[:2000], 5.0), Full)
 
 
 def test_the_same_seed_chooses_the_same():

@@ -8,6 +8,8 @@ from sklearn.linear_model import RidgeCV
 
 import mercer
 from mercer.onnx import to_onnx
+from mercer.tables.model.effort import Effort
+from mercer.tables.model.forests import has_forest
 from mercer.tables.model.learn import Question, learn
 from mercer.tables.model.texts import free_texts
 from mercer.tables.reading import Table
@@ -130,3 +132,19 @@ def test_the_command(reviews, hasty, tmp_path):
     assert first.strip() in "splendid" or first.strip() in "awful"
     low, high = model.predict({"review": ["awful lamp", "splendid lamp"]})
     assert low < high
+
+
+def test_no_forest_beside_texts(reviews, monkeypatch):
+    """It would know the rows on which texts are weighed, and leave nothing to them."""
+    effort = Effort(60, 60, 60, 2, 2, 2, by_folds=True, trees=10)
+    monkeypatch.setattr(Effort, "within", staticmethod(lambda *sizes: effort))
+    table, stars = reviews(70, 6)
+    # Time is no matter here.
+    asked = Question(Table.of(table), stars, "regression", None, None, ("review",))
+    beside = learn(asked, 600.0, 0, silent)
+    without = learn(Question(Table.of({"size": table["size"]}), stars, "regression", None), 600.0, 0, silent)
+    assert not has_forest(beside.machine.kernel_) and beside.columns.texts == ("review",)
+    tried = [
+        {t.kernel for t in learned.found.trials if "forest" in t.kernel} for learned in (beside, without)
+    ]
+    assert tried[0] == set() != tried[1]

@@ -74,7 +74,7 @@ def regression_model():
         "always": np.ones(n),
     }
     with in_haste():
-        return mercer.fit(table, y + rng.normal(size=n), target=HOSTILE, minutes=0.005)
+        return mercer.fit(table, y + rng.normal(size=n), target=HOSTILE, minutes=0.5)
 
 
 @pytest.fixture(scope="session")
@@ -85,7 +85,7 @@ def classification_model():
     labels = np.array(["calm", "windy", HOSTILE])[np.digitize(X[:, 0] + X[:, 1] ** 2, [0.0, 1.2])]
     table = {"pressure": X[:, 0], "speed": X[:, 1]}
     with in_haste():
-        return mercer.fit(table, labels, target="weather", minutes=0.005)
+        return mercer.fit(table, labels, target="weather", minutes=0.5)
 
 
 @pytest.fixture(scope="session")
@@ -110,4 +110,4 @@ def wide_model():
     X[:, 0] += np.arange(104) % 26
     table = {f"measurement no. {j}": X[:, j] for j in range(40)}
     with in_haste():
-        return mercer.fit(table, labels, minutes=0.005)
+        return mercer.fit(table, labels, minutes=0.5)

@@ -19,7 +19,7 @@ from mercer.tables.model.judging import Judge
 _NEAR = 1.25
 # Another member has to lower the error to this share.
 _WORTH = 0.997
-_MOST_STEPS = 4
+_MOST_STEPS = 3
 _SHIFTS = (0.5, 2.0)
 
 
@@ -66,10 +66,12 @@ class Average:
         system = K[:n]
         system.flat[:: n + 1] += shift
         try:
-            coefs = cho_solve(cho_factor(system, overwrite_a=True, check_finite=False), self.Y)
+            factor = cho_factor(system, overwrite_a=True, check_finite=False)
         except LinAlgError:
             return np.inf
-        return float(np.mean(self.judge.errors(K[n:] @ coefs, self.truth)))
+        coefs = cho_solve(factor, self.Y, check_finite=False)
+        error = float(np.mean(self.judge.errors(K[n:] @ coefs, self.truth)))
+        return error if np.isfinite(error) else np.inf
 
     def best(self) -> Candidate | None:
         """The average with the smallest error; None if no average is better than the first member."""
@@ -98,7 +100,8 @@ def combined(shares: Sequence[tuple[float, Candidate]], X: np.ndarray, shift: fl
     """The candidate with Σ_i w_i k_i/μ_i, scaled so that its k(x,x) is as large as that of the first one."""
     first = shares[0][1]
     sizes = [float(np.mean(m.kernel.diag(X))) for _, m in shares]
-    whole = sum(share * size / m.mu for (share, m), size in zip(shares, sizes, strict=True)) / sizes[0]
+    whole = sum(share * size / m.mu for (share, m), size in zip(shares, sizes, strict=True))
+    whole = whole / sizes[0] if sizes[0] > 0 else 1 / first.mu
     terms: list[Kernel] = [share / (m.mu * whole) * m.kernel for share, m in shares]
     return replace(
         first,

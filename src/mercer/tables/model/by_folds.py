@@ -68,7 +68,10 @@ class Folded:
                 best = best[:1]
         search.progress("The best on all rows")
         [ways] = search.crew.map(partial(self._ways, only=frozenset(best)), [rows], search.clock)
-        [final] = [ways[best[0]]] if len(best) == 1 else [self._combined([ways[way] for way in best], rows)]
+        made = [ways[way] for way in best if way in ways]
+        if not made:  # time was up, or there was nothing to learn a metric from
+            return []
+        final = made[0] if len(made) == 1 else self._combined(made, rows)
         return [*judged, replace(final, stage="last look", fresh=np.nan, rows=len(rows))]
 
     def fold(self, rows: np.ndarray, test: np.ndarray) -> dict[str, Candidate]:

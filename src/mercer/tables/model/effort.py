@@ -11,7 +11,7 @@ from mercer._threads import cpu_count
 
 # Floating point operations a second of a search on one core, as forecasts count on; and how much sooner two
 # or more are done, since not all of it can be shared.
-_SPEED, _SHARED = 2.2e10, 1.6
+_SPEED, _SHARED = 3e10, 1.6
 # The same of a factorisation in single precision, and coordinates of pairs of points, for each core.
 _FACTOR_SPEED, _PAIRS = 8e10, 2.5e9
 # Operations a second of the normal equations of centres.
@@ -25,6 +25,8 @@ _ENOUGH = 500
 # With fewer rows than these a search finds nothing: it takes longer than it may instead.
 _FEWEST = 120
 _TREES = 200
+# Of the time of a search, for candidates as they are on more rows; and no more rows than these.
+_AGAIN, _MOST_AGAIN = 0.2, 12_000
 # Three folds are enough for what they cost; what is chosen by more of them is less a matter of luck.
 _REPEATS = 4
 # Seconds for each tree, row, coordinate and level of a tree.
@@ -46,7 +48,9 @@ class Effort:
     by_folds: bool  # are there too few rows beside those to judge on?
     trees: int = 0  # of a forest that is tried as a term; 0: none is
     metrics: bool = False  # is a metric learned?
-    most_rows: int = 0  # for a second look at λ
+    most_rows: int = 0  # for the best as they are, and a second look at λ
+    average_rows: int = 0  # for averages
+    racers: int = 4  # that are tried on most rows
     repeats: int = 1  # of three folds, where rows are few
 
     @classmethod
@@ -58,9 +62,10 @@ class Effort:
         while True:
             made = cls(min(n, 600, 2 * refine), refine, final, steps, last, finalists, n - final < _ENOUGH)
             made = replace(made, trees=_trees(0.1 * seconds, made, d), metrics=metrics)
-            if made.seconds(d, outputs) <= seconds or refine <= _FEWEST:
+            if made.seconds(d, outputs) <= (1 - _AGAIN) * seconds or refine <= _FEWEST:
                 times = int(np.clip(seconds / made.seconds(d, outputs), 1, _REPEATS)) if made.by_folds else 1
-                return replace(made, most_rows=_rows_again(0.1 * seconds, n, d), repeats=times)
+                most = max(_rows_again(_AGAIN * seconds, n, d, made.racers + 3), final)
+                return replace(made, most_rows=most, average_rows=min(most, 3000), repeats=times)
             if final > refine:
                 final = max(refine, int(final * 0.85))
             elif finalists > 2:
@@ -88,7 +93,7 @@ class Effort:
         work += 1.2 * 3 * self.final_steps * _gradient(m, d, outputs)
         work += self.metrics * (2 * _rounds(self.refine_rows, d, outputs) + _rounds(m, d, outputs))
         # What is averaged: values of six kernels, and two dozen factors.
-        work += 10 * m**3 + 12 * m * m * (4 * d + 60)
+        work += 5 * max(m, 2000) ** 3 + 12 * m * m * (4 * d + 60)
         return work / _SPEED + growing_seconds(m, d, self.trees)
 
 
@@ -113,10 +118,10 @@ def _trees(seconds: float, effort: Effort, d: int) -> int:
     return _TREES if times * growing_seconds(effort.final_rows, d, _TREES) <= seconds else 0
 
 
-def _rows_again(seconds: float, n: int, d: int) -> int:
-    """Rows of which three exact fits take so long."""
-    rows = n
-    while rows > _FEWEST and 3 * fit_seconds(rows, d) > seconds:
+def _rows_again(seconds: float, n: int, d: int, times: int) -> int:
+    """Rows of which so many exact fits take so long."""
+    rows = min(n, _MOST_AGAIN)
+    while rows > _FEWEST and times * fit_seconds(rows, d) > seconds:
         rows = int(rows * 0.85)
     return rows
 

@@ -38,8 +38,8 @@ _LEAST_GAIN = 0.5
 _FOLDS_SHARE, _LAST_SHARE = 0.55, 0.25
 _ONCE_SHARE, _FITS_SHARE = 0.82, 0.45
 _BESIDE_SHARE = 0.08
-# Time for fits is kept free for so many times the forecast of an exact one.
-_ROOM = 1.5
+# Time for fits is kept free for so many times the forecast of an exact one of so many columns.
+_ROOM, _WIDE = 1.3, 50
 # Of the time for fits, for machines whose fits can't be forecast.
 _SLOW_FITS = 0.6
 # Of what is left when they begin, these fits take no more.
@@ -67,6 +67,7 @@ class Tested:
     gain: float
     remarks: tuple[str, ...]  # of all machines that were learned
     learned_from: int | None = None  # rows, if most of them are not in memory
+    cut: tuple[str, ...] = ()  # those of the remarks that say what the clock, or somebody, cut short
 
 
 # Rows that were tested, rows that were learned from, and what was learned.
@@ -125,8 +126,11 @@ class PartLearner:
     def held_out(self) -> tuple[Part, Learned]:
         """One part, and what is learned from all rows with the kernel that was found without it."""
         (train, test), progress = self.splits[0], self.progress
+        # Where rows belong together splits come in the order of the table, and its beginning is no sample.
+        if not alone(self.question.units):
+            train = np.random.default_rng(self.seed).permutation(train)
         seen = self.question.take(train)
-        fits = min(_FITS_SHARE * self.seconds, _ROOM * fit_seconds(len(self.question.y), 100))
+        fits = min(_FITS_SHARE * self.seconds, _ROOM * fit_seconds(len(self.question.y), _WIDE))
         seconds = _ONCE_SHARE * self.seconds - fits
         sought = seek(seen, seconds, self.seed, progress, self.crew, self.deadline)
         progress("Fitting")
@@ -145,7 +149,7 @@ class PartLearner:
         X, y = np.vstack([sought.points, there]), np.concatenate([seen.y, self.question.y[test]])
         machine = for_rows(sought.machine, len(train), len(y))
         both = fit_both(machine, X, y, len(train), fits / pace())
-        part = sought.fitted(both.part, self.seed, both.remarks)
+        part = replace(sought.fitted(both.part, self.seed, both.remarks), curve=both.curve)
         return (np.sort(test), train, part), replace(part, machine=both.whole)
 
     def _one_by_one(self, sought: Sought, seconds: float) -> tuple[Part, Learned]:
@@ -189,7 +193,8 @@ def evaluate(
         why = (_FIRST_ONLY.format(f"a solver failed ({error})"),)
     if first is not None and why:
         tested, final = first
-    return replace(tested, remarks=(*tested.remarks, *why, *deadline.remarks())), final
+    cut = (*why, *deadline.remarks())
+    return replace(tested, remarks=(*tested.remarks, *cut), cut=(*tested.cut, *cut)), final
 
 
 def _first(question: Question, deadline: Deadline, seed: int) -> tuple[Tested, Learned] | None:
@@ -230,7 +235,7 @@ def _tested(tests: PartLearner, parts: list[Part], final: Learned) -> tuple[Test
     final, probability = recalibrated(question, parts, final, tests.seed)
     if probability is not None:
         tested = replace(tested, probability=probability)
-    return replace(tested, remarks=(*tested.remarks, *said)), final
+    return replace(tested, remarks=(*tested.remarks, *said), cut=said), final
 
 
 def pooled(

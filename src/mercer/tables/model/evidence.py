@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 import time
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 from importlib.metadata import version
 
 import numpy as np
@@ -12,17 +12,19 @@ from sklearn.pipeline import Pipeline
 
 import mercer
 from mercer.estimators import KernelRidge
-from mercer.kernels import Kernel
+from mercer.kernels import Dot, Kernel
+from mercer.kernels.transforms import LengthScales
 from mercer.selection.path import path_of_units
 from mercer.tables.model.conformal import Conformal
 from mercer.tables.model.decision import Decided
 from mercer.tables.model.evaluation import OURS, Tested
-from mercer.tables.model.families import Trial
+from mercer.tables.model.families import Found, Trial
 from mercer.tables.model.forests import has_forest, without_forests
 from mercer.tables.model.learn import Learned, Question
 from mercer.tables.model.machines import LossTrial
 from mercer.tables.model.scores import Contender, Resamples, Score
 from mercer.tables.model.sentences import rare_of, sentences_of
+from mercer.tables.model.texts import kernel_terms
 from mercer.tables.model.together import Together
 from mercer.tables.model.weights import Word, words_of
 from mercer.theory import Bound, RiskCertificate
@@ -73,6 +75,11 @@ class Evidence:
     sentences : what must not be missed, the first of the remarks: another model that tested better, a label
         that is rare, how labels are decided on
     rare : whether a label is
+    parts : (name, share) of the kernels that were averaged; empty for a kernel of its own
+    kept : which of the trials it was that was kept; None in old files
+    curve : (rows, error) of machines of fewer rows, on rows that took no part, errors being root mean squares
+        or shares of wrong labels; the last one is of the machine that was tested. Empty if none were fitted
+    cut : those of the remarks that say what the clock, or somebody who interrupted, cut short
 
     Examples
     --------
@@ -114,6 +121,10 @@ class Evidence:
     metric: str = ""
     sentences: tuple[str, ...] = ()
     rare: bool = False
+    parts: tuple[tuple[str, float], ...] = ()
+    kept: int | None = None
+    curve: tuple[tuple[int, float], ...] = ()
+    cut: tuple[str, ...] = ()
 
     @property
     def scores(self) -> tuple[Score, ...]:
@@ -198,9 +209,20 @@ def gather(
         repeated=together.repeated,
         groups=together.groups,
         words=_words(question, learned),
+        parts=learned.found.best.parts,
+        kept=_kept(learned.found),
+        curve=learned.curve,
+        cut=result.cut,
         minutes=minutes,
         seconds=time.monotonic() - started,
     )
+
+
+def _kept(found: Found) -> int | None:
+    """Which trial became the model: the same in all but the kernel, which may have been moved since."""
+    best = astuple(found.best.trial)
+    same = [i for i, t in enumerate(found.trials) if repr(astuple(t)) == repr(best)]  # NaN, too, is itself
+    return same[-1] if same else None
 
 
 def _words(question: Question, learned: Learned) -> tuple[Word, ...]:
@@ -227,9 +249,12 @@ def _importance(result: Tested, learned: Learned) -> tuple[Importance, ...]:
 
 
 def _lengths(kernel: Kernel) -> np.ndarray | None:
-    """The shortest length scale of each coordinate among the kernels of a sum; None if all share one."""
-    values = kernel.get_params()
-    found = [np.asarray(v, dtype=float) for name, v in values.items() if name.split("__")[-1] == "lengths"]
+    """The shortest length scale of each coordinate among the kernels of a sum; None if all share one.
+
+    Kernels of inner products have none: what divides their coordinates is no distance.
+    """
+    terms = [term for _, term in kernel_terms(kernel) if isinstance(term, LengthScales)]
+    found = [np.asarray(t.lengths, dtype=float) for t in terms if not isinstance(t.kernel, Dot)]
     return np.min(found, axis=0) if found else None
 
 

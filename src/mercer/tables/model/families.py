@@ -58,7 +58,7 @@ METRICS = {False: f"{ROUND}, learned metric", True: f"{ROUND}, learned lengths"}
 class Trial:
     """One thing that was tried."""
 
-    # "screen", "length scales", "folds", "last look", "average", "more rows" or "texts"
+    # "screen", "length scales", "folds", "last look", "more rows", "average", "λ on more rows" or "texts"
     stage: str
     outliers: str  # how numbers were prepared
     kernel: str  # in words

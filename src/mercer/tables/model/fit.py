@@ -54,10 +54,16 @@ def fit(
 ) -> Model:
     """Choose, fit and test a kernel machine for a table.
 
-    The columns are encoded (`mercer.tables.Columns`), the kernel family, one length scale a coordinate and λ
-    are found by the gradient of the exact leave-one-out error on growing parts of the rows, the loss by
-    cross-validation. Everything is tested on rows that took no part, beside a constant, a linear model and
-    gradient boosting; then the machine is fitted to all rows.
+    The columns are encoded (`mercer.tables.Columns`). Families of kernels, from linear and quadratic ones to
+    Laplacians, are tried on a few rows; the best get length scales by the gradient of the exact leave-one-out
+    error on more, round ones a metric from the gradients of what was fitted. What does about equally well on
+    rows that took no part is averaged, a forest as one more term of the kernel; λ is looked at again on more
+    rows, the loss is chosen by cross-validation. With few rows all these ways are judged in folds.
+
+    Everything is tested on rows that took no part, beside a constant, a linear model and gradient boosting;
+    then the machine is fitted to all rows. Up to some 40,000 rows, as time and memory allow, it is exact: one
+    factorisation serves the machine that is tested and the one that is kept. The remarks say what stands for
+    all rows otherwise.
 
     Columns of names or free text are tried beside the others, by the tf–idf cosine of their words and of
     parts of words, and learned from if they help beyond noise; `Model.words` says which words carry it.
@@ -83,15 +89,17 @@ def fit(
     task : "regression" or "classification", optional
         Guessed from the target otherwise.
     minutes : float
-        How long it may take. What is tried is decided from the size of the table and a forecast of operations
-        on two cores with nothing else to do; on a machine that is slower, or busy, it takes longer, and what
-        is not done in about these minutes is ended, left out, or done with fewer rows, which the model's
-        remarks say. A few seconds are needed in any case. Ctrl-C ends it with what there is by then: a first
-        model is made within seconds.
+        How long it may take: the call ends by 1.2 × the minutes + 10 seconds. What is tried is decided from
+        the size of the table and a forecast of operations; the clock comes last, and cuts short what is not
+        done by then, on a machine that is slow or busy. The model's remarks name what was cut. At first a
+        model is made of few rows and one width, which takes seconds: it is what remains if there is no time
+        for a better one. Ctrl-C keeps what there is, too. Tables read part by part take longer, as reading
+        does.
     random_state : int
         Decides splits and subsamples. The same table, number and minutes give the same model, bit for bit, on
-        the same machine with the same versions and number of threads; elsewhere sums are rounded in another
-        order, and a search may end elsewhere. If time or free memory decided, the remarks say so.
+        the same machine with the same versions and number of threads, unless the clock or free memory cut
+        something short, which the remarks say; elsewhere sums are rounded in another order, and a search may
+        end elsewhere.
     groups : str or array, optional
         Rows that belong together (of a patient, a household, a day): the name of a column of X, which is then
         not learned from, or one label a row. A row whose label is missing has no group.

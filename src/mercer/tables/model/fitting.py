@@ -27,6 +27,7 @@ from mercer.tables.model.effort import (
     rows_within,
     values_seconds,
 )
+from mercer.tables.model.forests import has_forest
 from mercer.tables.model.texts import letters_a_row
 
 # Rows of the matrix by whose square the machine's speed is measured.
@@ -41,6 +42,9 @@ _ANEW, _LEFT = 3.0, 0.4
 _NO_ROOM = "the kernel matrix does not fit in the memory that is free: there are centres instead"
 # Centres should be about so many times the effective dimension.
 _CENTRES = 1.5
+# Machines of fewer rows, to see how the error falls: shares of the rows, the fewest rows, and by how much all
+# takes longer with them.
+_SHARES, _FEWEST, _MORE = (8, 4, 2), 50, 1.15
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,6 +54,8 @@ class Fitted:
     part: KernelMachine
     whole: KernelMachine
     remarks: tuple[str, ...] = ()
+    # (rows, error) of machines of fewer rows, and of that of the first part, on the rows after it
+    curve: tuple[tuple[int, float], ...] = ()
 
 
 def quadratic(machine: KernelMachine) -> bool:
@@ -89,7 +95,7 @@ def fit_both(machine: KernelMachine, X: np.ndarray, y: np.ndarray, part: int, se
 
     Exact by one factorisation for both, or, where single precision is not enough for that, by one for each;
     where that takes too long, by conjugate gradients on the matrix in memory, if they converge soon; else
-    with centres, or exact on as many rows as can be.
+    with centres, or exact on as many rows as can be. Rows come in no order: the first ones are a sample.
     """
     (n, d), outputs = X.shape, len(np.unique(y)) if isinstance(machine, KernelClassifier) else 1
     machine, until = clone(machine).set_params(representation=Full()), time.monotonic() + seconds
@@ -100,21 +106,24 @@ def fit_both(machine: KernelMachine, X: np.ndarray, y: np.ndarray, part: int, se
     with unheard(ConvergenceWarning):  # the certificate says how near it came
         forecast = nested_seconds(n, d, outputs)
         if forecast <= seconds and fits(n):
-            found = _nested(machine, X, y, [part, n])
-            if solved(found, _ENOUGH):
-                return Fitted(*found)
-            if _ANEW * forecast <= left():
-                return Fitted(*_anew(machine, X, y, [part, n]))
-            if solved(found, _GOOD):
-                return Fitted(*found)
-        elif 2 * (values_seconds(n, d) + _ITERATIONS * iteration_seconds(n)) <= seconds and fits(n):
+            sizes = _beginnings(machine, y[:part]) if _MORE * forecast <= seconds else []
+            made = _nested(machine, X, y, [*sizes, part, n])
+            found = made[-2:]
+            if not solved(found, _ENOUGH) and _ANEW * forecast <= left():
+                found = _anew(machine, X, y, [part, n])
+            elif not solved(found, _GOOD):
+                return _some_of(machine, X, y, part, left(), outputs)
+            tested, last = found
+            return Fitted(tested, last, (), error_by_rows([*made[:-2], tested], X[part:], y[part:]))
+        if 2 * (values_seconds(n, d) + _ITERATIONS * iteration_seconds(n)) <= seconds and fits(n):
             found = []
             for m in (part, n):
                 found.append(_iterated(machine, X[:m], y[:m], n))
                 if not solved(found, _GOOD):
                     break
             else:
-                return Fitted(*found)
+                tested, last = found
+                return Fitted(tested, last)
         return _some_of(machine, X, y, part, left(), outputs)
 
 
@@ -160,13 +169,16 @@ def _some_of(
         return Fitted(both[0], both[1], (f"{centres:,} centres stand for {n:,} rows",))
     labels = isinstance(machine, KernelClassifier)
     rows, first = _fewer(y if labels else None, n, part, most)
-    found = _nested(for_rows(machine, n, most), X[rows], y[rows], [first, most])
+    sizes = _beginnings(machine, y[rows[:first]])
+    made = _nested(for_rows(machine, n, most), X[rows], y[rows], [*sizes, first, most])
+    found, curve = made[-2:], error_by_rows(made[:-1], X[part:], y[part:])
     if not solved(found, _GOOD):
         most = min(rows_within(_LEFT * seconds / _ANEW, d, outputs), most)
         rows, first = _fewer(y if labels else None, n, part, most)
-        found = _anew(for_rows(machine, n, most), X[rows], y[rows], [first, most])
+        found, curve = _anew(for_rows(machine, n, most), X[rows], y[rows], [first, most]), ()
     said = f"exact on {most:,} of the {n:,} rows: with all of them it would not be done in time"
-    return Fitted(found[0], found[1], (said,) if most < n else ())
+    tested, last = found
+    return Fitted(tested, last, (said,) if most < n else (), curve)
 
 
 def _fewer(labels: np.ndarray | None, n: int, part: int, most: int) -> tuple[np.ndarray, int]:
@@ -179,6 +191,35 @@ def _fewer(labels: np.ndarray | None, n: int, part: int, most: int) -> tuple[np.
         one_each = np.unique(labels[:part], return_index=True)[1]
         order = np.concatenate([one_each, np.setdiff1d(order, one_each)])
     return np.concatenate([order[:first], np.arange(part, part + most - first)]), first
+
+
+def _beginnings(machine: KernelMachine, y: np.ndarray) -> list[int]:
+    """Numbers of rows for machines of fewer: an eighth, a quarter, half, where all labels are among them.
+
+    None for a kernel with a forest, which has seen the targets of more rows than those.
+    """
+    if has_forest(machine.kernel):
+        return []
+    labels = len(np.unique(y)) if isinstance(machine, KernelClassifier) else 0
+    sizes = [len(y) // share for share in _SHARES if len(y) // share >= _FEWEST]
+    return [m for m in sizes if not labels or len(np.unique(y[:m])) == labels]
+
+
+def error_by_rows(
+    machines: list[KernelMachine], X: np.ndarray, y: np.ndarray
+) -> tuple[tuple[int, float], ...]:
+    """(rows, error) of machines on rows they have not seen: root mean squares, or shares of wrong labels.
+
+    Nothing of a single machine, nor where one of them is far from its minimum.
+    """
+    if len(machines) < 2 or not solved(machines, _GOOD):
+        return ()
+    found = []
+    for machine in machines:
+        off = machine.predict(X) != y if isinstance(machine, KernelClassifier) else machine.predict(X) - y
+        error = np.mean(off) if off.dtype == bool else np.sqrt(np.mean(off**2))
+        found.append((machine.plan_.examples, float(error)))
+    return tuple(found)
 
 
 def effective_dimension(kernel: Any, mu: float, X: np.ndarray, few: int = 2000) -> float:

@@ -43,16 +43,18 @@ def has_forest(kernel: Kernel) -> bool:
 
 
 def without_forests(kernel: Kernel) -> Kernel:
-    """The other terms."""
+    """The other terms; the kernel as it is if there are none."""
+    rest = _rest(kernel)
+    return kernel if rest is None else rest
+
+
+def _rest(kernel: Kernel) -> Kernel | None:
     if isinstance(kernel, Sum):
-        left, right = kernel.left, kernel.right
-        if _is_forest(left):
-            return without_forests(right)
-        if _is_forest(right):
-            return without_forests(left)
-        return without_forests(left) + without_forests(right)
-    return kernel
-
-
-def _is_forest(kernel: Kernel) -> bool:
-    return _is_forest(kernel.kernel) if isinstance(kernel, Scale) else isinstance(kernel, Forest)
+        left, right = _rest(kernel.left), _rest(kernel.right)
+        if left is None or right is None:
+            return right if left is None else left
+        return left + right
+    if isinstance(kernel, Scale):
+        rest = _rest(kernel.kernel)
+        return None if rest is None else kernel.factor * rest
+    return None if isinstance(kernel, Forest) else kernel

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-# Wrongly coded labels are 2 apart: the square of that is what a wrong sign costs.
-_WRONG = 4.0
+# What a wrong label costs beside the square of its score. Few of them are wrong, so that more would be noise.
+_WRONG = 2.0
 
 
 def classes_of(codes: np.ndarray) -> np.ndarray:

@@ -15,15 +15,13 @@ from mercer._state import POSITIVE, fits, is_fitted, require
 from mercer.estimators.answers import Labelled
 from mercer.estimators.base import KernelMachine
 from mercer.estimators.calibration import Calibration
-from mercer.kernels import Kernel
-from mercer.kernels.transforms import LengthScales
 from mercer.tables.model.columns import Columns
 from mercer.tables.model.conformal import Conformal
 from mercer.tables.model.decision import Decision
 from mercer.tables.model.evidence import Evidence
+from mercer.tables.model.kernel_names import kernel_words
 from mercer.tables.model.learn import probabilities
 from mercer.tables.model.schema import Schema
-from mercer.tables.model.texts import bag_of, kernel_terms
 from mercer.tables.model.weights import Word, spoken_for
 from mercer.tables.reading import Table
 from mercer.tables.reading.errors import in_file
@@ -248,6 +246,13 @@ class Model:
         if carriers := self.words(8):
             shown = ", ".join(f"{word.text!r}{spoken_for(word)}" for word in carriers)
             lines.append(f"Words that matter: {shown}")
+        if e.parts:
+            shown = ", ".join(f"{name} ({share:.0%})" for name, share in e.parts)
+            lines.append(f"Averaged kernels: {shown}")
+        if e.curve:
+            of = "RMSE" if self.task == "regression" else "error rate"
+            shown = ", ".join(f"{error:.4g} ({rows:,})" for rows, error in e.curve)
+            lines.append(f"{of} on test rows with fewer rows to learn from: {shown}")
         if (held := dict(e.coverage).get(0.9)) is not None:
             lines.append(f"Intervals of nominal 90 % covered {held:.1%} of test rows")
         lines.append(f"Solver: {e.certificate}")
@@ -298,27 +303,6 @@ class Model:
             self.predict_proba(nothing)
         if self.conformal is not None:
             self.predict_interval(nothing)
-
-
-def kernel_words(kernel: Kernel, names: Any = ()) -> str:
-    """A kernel in one short line: without the list of its length scales. `names` are those of coordinates.
-
-    >>> from mercer.kernels import Gaussian, Laplacian
-    >>> kernel_words(0.5 * Gaussian(1.0).scaled([1.0, 1.0]) + Laplacian(1.0, norm="l1").scaled([0.5, 8.0]))
-    "0.5·Gaussian(sigma=1.0)(x/1) + Laplacian(sigma=1.0, norm='l1')(x/ℓ), ℓ from 0.5 to 8"
-    """
-
-    def words(factor: float, part: Kernel) -> str:
-        bag = bag_of(part)
-        said = repr(part) if bag is None else f"tf–idf cosine of {bag[0]} in {names[bag[1]]!r}"
-        if isinstance(part, LengthScales):
-            lengths = np.asarray(part.lengths)
-            said = f"{part.kernel!r}(x/ℓ), ℓ from {lengths.min():.2g} to {lengths.max():.2g}"
-            if np.allclose(lengths, lengths[0]):
-                said = f"{part.kernel!r}(x/{lengths[0]:.3g})"
-        return said if factor == 1 else f"{factor:.2g}·{said}"
-
-    return " + ".join(words(*term) for term in kernel_terms(kernel))
 
 
 @dataclass(frozen=True)

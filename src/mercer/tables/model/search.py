@@ -8,8 +8,10 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
 from mercer._units import alone, count, held_out
+from mercer._warnings import unheard
 from mercer.engines import Tiled
 from mercer.estimators import KernelRidge
 from mercer.selection import MetricRule, metric_rounds
@@ -40,8 +42,8 @@ Progress = Callable[[str], None]
 
 _SHIFTS = 10.0 ** np.arange(-6.0, 2.51, 0.5)
 _LEAST_OF_LABELS = 1e-4
-# A second kernel is worth its complexity if it lowers the error to this share; so is another preparation of
-# the columns, which is judged on few rows.
+# Another λ is taken if it lowers the error to this share; and another preparation of the columns, which is
+# judged on few rows.
 _WORTH, _PREPARED = 0.995, 0.9
 _FRESH_ROWS = 3000
 # Up to so many rows a second thread costs BLAS more than it saves.
@@ -54,6 +56,9 @@ _ROUNDS = 3
 _MEMBERS, _FOREST_SHARE = 5, 0.5
 # λn is looked at again on more rows: these multiples of it.
 _AGAIN = (1.0, 0.25, 4.0)
+_LAMBDA = "λ on more rows"
+# A fold needs two units to learn from: with fewer than these what was screened is all there is.
+_FEWEST_UNITS = 3
 
 
 class KernelSearch:
@@ -88,14 +93,15 @@ class KernelSearch:
 
     def run(self) -> Found:
         """Screen, refine, compare: on rows that took no part where there are enough, else in folds."""
-        by_fresh_rows = [self._lengths, self._last_look, self._average, self._more_rows]
+        by_fresh_rows = [self._lengths, self._last_look, self._more_rows, self._average, self._lambda]
         stages = [
             self._preparations,
             self._families,
             *([self._by_folds] if self.effort.by_folds else by_fresh_rows),
         ]
         tried: list[Candidate] = []
-        search(stages, tried, self.clock, crew=self.crew)
+        with unheard(ConvergenceWarning):  # what can't be solved has the error that it has
+            search(stages, tried, self.clock, crew=self.crew)
         return Found(_best(tried), tuple(c.trial for c in tried))
 
     def __getstate__(self) -> dict[str, Any]:
@@ -103,7 +109,9 @@ class KernelSearch:
         state = {**vars(self), "crew": HERE, "progress": silent}
         if self.effort.by_folds:
             return state
-        used = self.order[: max(self.effort.screen_rows, self.effort.most_rows)]
+        effort = self.effort
+        searched = max(effort.screen_rows, effort.refine_rows, effort.final_rows)
+        used = self.order[: max(searched, effort.most_rows, effort.average_rows)]
         rows = np.unique(np.concatenate([used, self._fresh]))
         state |= {"order": np.searchsorted(rows, used), "Y": self.Y[rows], "units": self.units[rows]}
         state["fresh"] = np.searchsorted(rows, self._fresh)
@@ -225,13 +233,27 @@ class KernelSearch:
             jobs.append(partial(self._metric, learned[0], diagonal, rows, "last look"))
         return jobs
 
+    @property
+    def _most(self) -> np.ndarray:
+        """Rows for what is tried as it is; none, where they would be hardly more than those searched on."""
+        rows = self.order[: self.effort.most_rows]
+        return rows if len(rows) >= 1.5 * self.effort.final_rows else rows[:0]
+
+    def _more_rows(self, tried: Sequence[Candidate]) -> list[Job]:
+        """As they are, with more rows than could be searched on: what is best may depend on their number."""
+        if not len(self._most):
+            return [_nothing]
+        self.progress("The best again, on many more rows")
+        best = _one_each(latest(tried))[: self.effort.racers]
+        return [partial(self._as_is, candidate, self._most, "more rows") for candidate in best]
+
     def _average(self, tried: Sequence[Candidate]) -> list[Job]:
         """Of what does about as well as the best, and of a forest."""
         self.progress("Averages of the best")
-        return [partial(self._averaged, near_ties(_one_each(latest(tried)), _MEMBERS))]
+        return [partial(self._averaged, near_ties(latest(tried), _MEMBERS))]
 
     def _averaged(self, members: list[Candidate]) -> list[Candidate]:
-        first, rows = members[0], self.order[: self.effort.final_rows]
+        first, rows = members[0], self.order[: max(self.effort.average_rows, self.effort.final_rows)]
         X, fresh = self.points[first.outliers], self._fresh
         if self.effort.trees:
             forest = grown(X[rows], self.Y[rows], self.labels, self.units[rows], self.seed, self.effort.trees)
@@ -242,13 +264,14 @@ class KernelSearch:
         best = average.best()
         return [replace(first, stage="average") if best is None else best]
 
-    def _more_rows(self, tried: Sequence[Candidate]) -> list[Job]:
-        """μ = λn once more, with more rows than could be searched on."""
-        best, rows = tried[-1], self.order[: self.effort.most_rows]
-        if len(rows) < 1.5 * self.effort.final_rows:
+    def _lambda(self, tried: Sequence[Candidate]) -> list[Job]:
+        """μ = λn once more, with more rows."""
+        if not len(self._most):
             return []
         self.progress("λ on more rows")
-        return [partial(self._as_is, replace(best, mu=f * best.mu), rows, "more rows") for f in _AGAIN]
+        return [
+            partial(self._as_is, replace(tried[-1], mu=f * tried[-1].mu), self._most, _LAMBDA) for f in _AGAIN
+        ]
 
     def _moved(self, candidate: Candidate, count: int, steps: int, stage: str) -> Job:
         return partial(self._judged, candidate, count, steps, stage)
@@ -290,6 +313,8 @@ class KernelSearch:
 
     def _by_folds(self, tried: Sequence[Candidate]) -> list[Job]:
         """Every way of choosing is judged in three folds; the best one is then taken on all rows."""
+        if count(self.units[self.order[: self.effort.final_rows]]) < _FEWEST_UNITS:
+            return []
         metric = round_one(tried, ROUND) if self.effort.metrics else None
         return [Sharing(Folded(self, self.screened(tried), metric))]
 
@@ -300,20 +325,33 @@ def _one_each(pool: Sequence[Candidate]) -> list[Candidate]:
     return sorted(best.values(), key=error_of)
 
 
+def _nothing() -> list[Candidate]:
+    """A stage that is passed over."""
+    return []
+
+
 def silent(text: str) -> None:
     """What is called with lines of text that nobody reads."""
 
 
 def _best(tried: Sequence[Candidate]) -> Candidate:
-    """The best of the last stage; a sum, or another λ, if it is worth its complexity."""
+    """The best of the last stage; another λ if it is clearly better.
+
+    Where time was up before averages were made the last stage may lack what would have been its best, so
+    that those before it count, too, if they were judged on the same rows.
+    """
     last = latest(tried)
-    if last[-1].stage == "more rows":
-        first, *others = last
-        best = min(others, key=error_of, default=first)
+    if last[-1].stage == _LAMBDA:
+        before = [c for c in tried if c.stage != _LAMBDA][-1]
+        first = next((c for c in last if c.mu == before.mu), None)
+        if first is None:  # time was up, and there is nothing to compare with
+            return before
+        best = min(last, key=error_of)
         return best if best.error < _WORTH * first.error else first
-    *others, final = last
-    best = min(others, key=error_of, default=final)
-    return final if final.error < (_WORTH if " + " in final.family else 1) * best.error else best
+    judged = [c for c in tried if np.isfinite(c.fresh)]
+    if last[-1].stage == "average" or np.isnan(last[-1].fresh):
+        judged = last
+    return min(judged, key=error_of)
 
 
 def likelihood_share(rows: int) -> float:

@@ -243,6 +243,7 @@ class TextSearch:
             rows=len(self.rows),
             loo=found.loo,
             fresh=float(errors.mean()),
+            parts=() if self.best is None else self.best.parts,
         )
 
 

@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pytest
 
-from mercer.kernels import Gaussian, Laplacian, Linear, Matern
+from mercer.kernels import Cosine, Forest, Gaussian, Laplacian, Linear, Matern, Polynomial
 from mercer.tables.report.model.machine import formula
 
 _X, _Z, _L, _M = np.array([0.3, -1.2]), np.array([1.1, 0.4]), np.array([0.5, 2.0]), np.array([3.0, 1.5])
@@ -60,4 +60,27 @@ def test_letters_are_explained():
 
 
 def test_other_kernels_are_shown_as_they_are():
-    assert formula(Linear()) == ["k(x, z) = Linear()"]
+    assert formula(Cosine()) == ["k(x, z) = Cosine()"]
+
+
+@pytest.mark.parametrize(
+    "kernel, shown",
+    [
+        (0.5 * Linear(), "0.5 Σⱼ xⱼzⱼ"),
+        (Linear().scaled([2.0, 4.0]), "Σⱼ xⱼzⱼ/ℓⱼ²"),
+        (Polynomial(2, c=1.0).scaled([2.0, 2.0]), "(Σⱼ xⱼzⱼ/ℓ² + 1)²"),
+        (Polynomial(12, c=0.25), "(Σⱼ xⱼzⱼ + 0.25)¹²"),
+    ],
+)
+def test_inner_products(kernel, shown):
+    assert formula(kernel)[0] == f"k(x, z) = {shown}"
+
+
+def test_metrics_and_forests():
+    forest = Forest.grow(np.arange(20.0)[:, None] * [1.0, 1.0], np.arange(20.0), trees=7)
+    lines = formula(Laplacian(1.0).metric(np.eye(2)) + 0.5 * forest)
+    assert lines == [
+        "k(x, z) = exp(−r) + 0.5 (1/T′) Σₜ [leafₜ(x) = leafₜ(z)]",
+        "r² = (x − z)ᵀM(x − z),   M learned, 2 × 2",
+        "T′ = 7 trees of a forest",
+    ]

@@ -63,7 +63,7 @@ def test_it_says_how_to_repeat_it(pages, parse):
     for version in (mercer.__version__, np.__version__, platform.python_version()):
         assert version in text, version
     code = re.findall("<pre>(.*?)</pre>", pages["classification"], re.DOTALL)[-1]
-    asked = "&#x27;weather&#x27;, task=&#x27;classification&#x27;, minutes=0.005, random_state=0"
+    asked = "&#x27;weather&#x27;, task=&#x27;classification&#x27;, minutes=0.5, random_state=0"
     assert f"mercer.fit(table, {asked})" in code
 
 

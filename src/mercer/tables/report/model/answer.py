@@ -37,6 +37,8 @@ def answer(page: Report, model: Model) -> None:
     page.text(*first, _regression_words(model) if regression else _classification_words(model))
     if e.sentences:
         page.note(*(f"{sentence[:1].upper()}{sentence[1:]}." for sentence in e.sentences))
+    if e.cut:
+        page.note(*(f"{sentence[:1].upper()}{sentence[1:]}." for sentence in e.cut), warn=True)
     page.tiles(_regression_tiles(model) if regression else _classification_tiles(model))
     constant = "always the mean" if regression else "always the likeliest"
     names = ["this model", *(constant if c.name == "constant" else c.name for c in e.contenders[1:])]

@@ -16,6 +16,7 @@ from mercer.tables.model.schema import Column
 from mercer.tables.model.texts import Text
 from mercer.tables.model.weights import Word
 from mercer.tables.reading import Table
+from mercer.tables.report.model.directions import metrics_of
 from mercer.tables.report.model.words import MOST, amount, counted, listed, more, percent
 from mercer.tables.report.page import Report
 
@@ -53,7 +54,9 @@ def matter(page: Report, model: Model) -> None:
             )
         )
     page.figures(figures)
-    if len(figures) == 1:
+    if len(figures) == 1 and metrics_of(model):
+        page.text("Distances are measured by a learned metric, below, and not column by column.")
+    elif len(figures) == 1:
         page.text("There is one length scale for all columns: separate ones did not pay on this table.")
     rest = more(len(ranked), "column")
     if rest:

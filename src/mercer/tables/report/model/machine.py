@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 
 from mercer import plot
-from mercer.kernels import Gaussian, Kernel, Laplacian, Matern
-from mercer.kernels.transforms import LengthScales
+from mercer.kernels import Dot, Forest, Gaussian, Kernel, Laplacian, Linear, Matern, Polynomial
+from mercer.kernels.transforms import LengthScales, Mahalanobis
 from mercer.losses import Squared
 from mercer.plot.style import number
 from mercer.tables.model import Model
-from mercer.tables.model.families import FAMILIES, Trial
+from mercer.tables.model.families import Trial
+from mercer.tables.model.kernel_names import meaning, name_of
 from mercer.tables.model.text_search import AGAIN
 from mercer.tables.model.texts import bag_of, kernel_terms
 from mercer.tables.report.model.words import MOST, amount, counted, more, percent
@@ -37,14 +38,14 @@ def machine(page: Report, model: Model) -> None:
     page.code(str(model))
     page.text(
         "It predicts by comparing: a new row x is measured against rows xᵢ it has learned from, with a "
-        "kernel k that is largest for equal rows and falls with their distance. Each xᵢ votes with its "
-        "coefficient cᵢ:"
+        f"kernel k{_alike(m.kernel_)}. Each xᵢ votes with its coefficient cᵢ:"
     )
     several = model.classes_ is not None and len(model.classes_) > 2
     page.formula(
         "f(x) = b + Σᵢ cᵢ k(xᵢ, x)" + (",   one f for each label" if several else ""),
         *formula(m.kernel_, model.columns.get_feature_names_out()),
     )
+    _averaged(page, model)
     where = "each divided by its spread" if model.columns.outliers == "keep" else (
         "each scaled by its quartiles, values far out drawn in"
     )  # fmt: skip
@@ -66,6 +67,34 @@ def machine(page: Report, model: Model) -> None:
     )
 
 
+def _alike(kernel: Kernel) -> str:
+    """What large values mean; nothing of kernels of inner products, which need not be largest at x = z."""
+    terms = [term for _, term in kernel_terms(kernel)]
+    plain = [term.kernel if isinstance(term, (LengthScales, Mahalanobis)) else term for term in terms]
+    if any(isinstance(term, Dot) for term in plain):
+        return ", their likeness"
+    return " that is largest for equal rows and falls with their distance"
+
+
+def _averaged(page: Report, model: Model) -> None:
+    """The parts of an average, and what each is good at."""
+    parts = model.evidence.parts
+    if not parts:
+        return
+    beside = " Texts are beside them." if model.columns.texts else ""
+    page.text(
+        f"Its kernel is an average of {len(parts)} that did about as well as each other, or better together: "
+        "what one of them gets wrong another may not. Shares are of kernels in units of their noise, so that "
+        f"those with equal shares have an equal say.{beside}"
+    )
+    page.table(
+        ("share", "kernel", "what it is good at"),
+        [(percent(share, 0), name, meaning(name) or "—") for name, share in parts],
+        "What was averaged: shares grew one step at a time, as long as the error on rows that took no part "
+        "fell.",
+    )
+
+
 def _used(model: Model) -> str:
     used = len(model.columns.encoders_)
     total = len(model.schema.columns)
@@ -73,6 +102,7 @@ def _used(model: Model) -> str:
 
 
 _PRIMES = ("", "′", "″", "‴")
+_RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def formula(kernel: Kernel, names: Any = ()) -> list[str]:
@@ -99,6 +129,12 @@ def formula(kernel: Kernel, names: Any = ()) -> list[str]:
 
 def _term(kernel: Kernel, prime: str) -> tuple[str, str]:
     """A kernel in r, and what r is."""
+    if isinstance(kernel, Forest):
+        return f"(1/T{prime}) Σₜ [leafₜ(x) = leafₜ(z)]", f"T{prime} = {kernel.trees:,} trees of a forest"
+    if isinstance(kernel, Mahalanobis):
+        text, _ = _term(kernel.kernel, prime)
+        d, r = len(kernel.matrix), f"r{prime}"
+        return text, f"{r}² = (x − z)ᵀM{prime}(x − z),   M{prime} learned, {d:,} × {d:,}"
     if isinstance(kernel, LengthScales) and kernel.lengths is not None:
         lengths = np.asarray(kernel.lengths, dtype=float)
         same = bool(np.allclose(lengths, lengths[0]))
@@ -109,6 +145,11 @@ def _term(kernel: Kernel, prime: str) -> tuple[str, str]:
     else:
         ell, told = "", ""
     r = f"r{prime}"
+    if isinstance(kernel, (Linear, Polynomial)):
+        inner = f"Σⱼ xⱼzⱼ/{ell}²" if ell else "Σⱼ xⱼzⱼ"
+        if isinstance(kernel, Linear):
+            return inner, told
+        return f"({inner} + {kernel.c:.3g}){str(kernel.degree).translate(_RAISED)}", told
     if isinstance(kernel, Laplacian) and kernel.norm == "l1":
         inside = f"|xⱼ − zⱼ|/{ell}" if ell else "|xⱼ − zⱼ|"
         return f"exp(−Σⱼ {inside}{_over(kernel.sigma)})", told
@@ -191,10 +232,7 @@ def _kernels(page: Report, model: Model) -> None:
     if not trials:
         return
     shown = trials[-MOST:]
-    family = _family(model.machine.kernel_)
-    ours = [i for i, t in enumerate(shown) if _plain(t) == family and t.outliers == model.columns.outliers]
-    if model.columns.texts:  # the same with fewer texts, or other length scales, if that was better
-        ours = sorted(ours, key=lambda i: -shown[i].fresh)
+    ours = _kept(model, shown)
     cells = {
         "stage": [t.stage for t in shown],
         "kernel": [t.kernel for t in shown],
@@ -213,13 +251,44 @@ def _kernels(page: Report, model: Model) -> None:
         zip(*cells.values(), strict=True),
         "Kernels, in the order they were tried; bold is what was kept. Errors are mean squares as a share "
         "of the variance, 1 being no better than the mean. Outliers: numbers are kept as they are, or "
-        "those far out are squashed. First one width for all columns, then a length scale for each, by "
-        "gradient; a sum of two kernels is taken if it pays for its complexity."
+        f"those far out are squashed. {_stages(trials)}"
         + (" Fresh rows took no part in the trial." if fresh else "")
         + (" Texts were tried beside the best of these, with weights from all rows." if texts else ""),
         strong=ours[-1:],
         more=more(len(trials), "earlier trial"),
     )
+
+
+_DONE = {
+    "screen": "one width for all columns",
+    "length scales": "a length scale for each by gradient, or a metric from the slopes of what was fitted",
+    "folds": "every way of choosing, in three folds",
+    "last look": "the best on more rows",
+    "average": "averages of near-ties, and of a forest",
+    "more rows": "λ again",
+}
+
+
+def _stages(trials: tuple[Trial, ...]) -> str:
+    """What was done, in the order of the stages."""
+    made = {t.stage for t in trials}
+    last = "the best of these on all rows" if "folds" in made else _DONE["last look"]
+    done = [last if stage == "last look" else said for stage, said in _DONE.items() if stage in made]
+    return f"Stage by stage: {'; '.join(done)}." if done else ""
+
+
+def _kept(model: Model, shown: tuple[Trial, ...]) -> list[int]:
+    """Places among those shown of the trial that was kept, the last one of several that it may have been."""
+    e = model.evidence
+    if e.kept is not None:
+        place = e.kept - (len(e.trials) - len(shown))
+        return [place] if place >= 0 else []
+    # A file of an earlier version knows the kernel only.
+    family = name_of(model.machine.kernel_)
+    ours = [i for i, t in enumerate(shown) if _plain(t) == family and t.outliers == model.columns.outliers]
+    if model.columns.texts:  # the same with fewer texts, or other length scales, if that was better
+        ours = sorted(ours, key=lambda i: -shown[i].fresh)
+    return ours
 
 
 def _plain(trial: Trial) -> str:
@@ -255,26 +324,3 @@ def _error(value: float, rate: bool) -> str:
     if math.isinf(value):
         return "—"  # not solved
     return percent(value, 2) if rate else amount(value, 4)
-
-
-def _family(kernel: Kernel) -> str:
-    """The name the search has for a kernel."""
-    named = []
-    for _, term in kernel_terms(kernel):
-        bag = bag_of(term)
-        if bag is not None:
-            named += [bag[0]] * (bag[0] not in named)  # of several texts
-        else:
-            named.append(
-                _named(term.kernel) if isinstance(term, LengthScales) else f"{_named(term)}, one width"
-            )
-    return " + ".join(named)
-
-
-def _named(kernel: Kernel) -> str:
-    for name, family in FAMILIES.items():
-        base = family.base
-        width = {parameter: getattr(base, parameter) for parameter in base.positive}
-        if type(kernel) is type(base) and kernel.replace(**width) == base:
-            return name
-    return repr(kernel)

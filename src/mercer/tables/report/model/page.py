@@ -10,8 +10,10 @@ from mercer.tables.model import Model
 from mercer.tables.model.decision import decision_by_weights
 from mercer.tables.report.model.answer import answer, asked
 from mercer.tables.report.model.columns import columns, dependence, matter, words
+from mercer.tables.report.model.directions import directions
 from mercer.tables.report.model.machine import machine, tried
 from mercer.tables.report.model.quality import certificate, intervals, quality
+from mercer.tables.report.model.rows import by_rows
 from mercer.tables.report.model.words import counted, file_name
 from mercer.tables.report.page import Report
 
@@ -56,7 +58,9 @@ def model_report(model: Model, *, command: str | None = None, source: str | None
     answer(page, model)
     machine(page, model)
     quality(page, model)
+    by_rows(page, model)
     matter(page, model)
+    directions(page, model)
     words(page, model)
     dependence(page, model)
     intervals(page, model)
@@ -108,8 +112,8 @@ def reproduce(page: Report, model: Model, command: str | None, source: str | Non
         )
     page.text(
         "The same table, seed and minutes give the same model on the same machine, with the same versions "
-        "and number of threads, however busy it is; if time or memory ran out all the same, a remark below "
-        "says so."
+        "and number of threads, unless the clock or Ctrl-C cut something short, or memory ran out: "
+        + ("a remark below says what." if e.cut else "then a remark below would say so.")
     )
     rows = model.learned_from.removesuffix(" rows")
     page.facts(

@@ -3,14 +3,19 @@
 import numpy as np
 import pytest
 
-from mercer.kernels import Gaussian, Laplacian, Linear, Matern
-from mercer.tables.model.model import kernel_words
+from mercer.kernels import Gaussian, Laplacian, Linear, Matern, Polynomial
+from mercer.tables.model.kernel_names import kernel_words
 
 
 @pytest.mark.parametrize(
     "kernel, words",
     [
         (Linear(), "Linear()"),
+        (Polynomial(2, c=16.081553271639983), "Polynomial(c=16.08)"),
+        (
+            2 * Laplacian(1.0).metric(np.eye(30)),
+            "2·Laplacian(sigma=1.0) in a learned metric of 30 coordinates",
+        ),
         (Gaussian(2.0), "Gaussian(sigma=2.0)"),
         (Gaussian(1.0).scaled([0.5, 0.5]), "Gaussian(sigma=1.0)(x/0.5)"),
         (Gaussian(1.0).scaled([3.0]), "Gaussian(sigma=1.0)(x/3)"),
