@@ -25,7 +25,9 @@ def factor(dtype=np.float32, mu=MU, n=N):
 
 
 def machine(solver, **more):
-    return KernelRidge(**{"kernel": KERNEL, "lam": MU / N, "representation": "full", "solver": solver, **more})
+    return KernelRidge(
+        **{"kernel": KERNEL, "lam": MU / N, "representation": "full", "solver": solver, **more}
+    )
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
