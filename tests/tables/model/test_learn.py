@@ -57,7 +57,7 @@ def fitted(asked, lengths):
 def test_refit_keeps_n_lambda():
     asked = question({"x": np.linspace(0, 1, 40)}, np.linspace(0, 1, 40))
     half = fitted(asked.take(np.arange(0, 40, 2)), [1.0])
-    whole = refit(asked, half, 0, silent)
+    whole = refit(asked, half, 1.0, 0, silent)
     assert whole.machine.lam * 40 == pytest.approx(half.machine.lam * 20)
     assert whole.machine.kernel_ == half.machine.kernel_ and whole.machine.plan_.examples == 40
     # Centres and spreads are those of all rows.
@@ -72,7 +72,7 @@ def test_length_scales_stay_with_their_categories():
     first = fitted(asked.take(np.arange(24)), [0.1, 50.0, 50.0])  # "a" is what matters
     assert first.columns.encoders_[0].levels == ("a", "b", "c")
     assert Columns().fit(asked.table).encoders_[0].levels == ("b", "a", "c")
-    second = refit(asked, first, 0, silent)
+    second = refit(asked, first, 1.0, 0, silent)
     assert second.columns.encoders_[0].levels == ("a", "b", "c")
     assert second.predict({"w": ["a"]})[0] == pytest.approx(5.0, abs=0.5)
 
@@ -80,7 +80,7 @@ def test_length_scales_stay_with_their_categories():
 def test_a_category_that_comes_late():
     words = np.array(["a", "b"] * 15 + ["c"] * 10)
     asked = question({"w": words}, np.arange(40.0))
-    second = refit(asked, fitted(asked.take(np.arange(30)), [1.0]), 0, silent)
+    second = refit(asked, fitted(asked.take(np.arange(30)), [1.0]), 1.0, 0, silent)
     assert second.columns.encoders_[0].levels == ("a", "b") and len(second.predict(asked.table)) == 40
 
 

@@ -18,7 +18,7 @@ from mercer.tables.model.beside import Answer, answers_beside, widened
 from mercer.tables.model.deadline import Deadline
 from mercer.tables.model.effort import fit_seconds
 from mercer.tables.model.first import first_part
-from mercer.tables.model.fitting import fit_alone, fit_both, for_rows, pace, quadratic, squares
+from mercer.tables.model.fitting import fit_both, for_rows, pace, quadratic, squares
 from mercer.tables.model.forests import has_forest
 from mercer.tables.model.importance import REPEATS, importances
 from mercer.tables.model.learn import Learned, Question, Sought, learn, refit, seek
@@ -138,13 +138,13 @@ class PartLearner:
         if not quadratic(sought.machine):
             found: list[tuple[Part, Learned]] = []
             with self.deadline.stage(sought.slow, _SLOW_FITS * fits):
-                found.append(self._one_by_one(sought, seen, 0.5 * fits))
+                found.append(self._one_by_one(sought, 0.5 * fits))
             if found:
                 return found[0]
             sought = sought.by_least_squares(self.seed)
             fits = min(fits, _LATE_FITS * self.deadline.left)
         if not squares(sought.machine):  # texts, or labels of different weights
-            return self._one_by_one(sought, seen, 0.5 * fits)
+            return self._one_by_one(sought, 0.5 * fits)
         there = sought.columns.transform(self.question.table.take(test))
         X, y = np.vstack([sought.points, there]), np.concatenate([seen.y, self.question.y[test]])
         machine = for_rows(sought.machine, len(train), len(y))
@@ -152,11 +152,10 @@ class PartLearner:
         part = replace(sought.fitted(both.part, self.seed, both.remarks), curve=both.curve)
         return (np.sort(test), train, part), replace(part, machine=both.whole)
 
-    def _one_by_one(self, sought: Sought, seen: Question, seconds: float) -> tuple[Part, Learned]:
+    def _one_by_one(self, sought: Sought, seconds: float) -> tuple[Part, Learned]:
         """Two fits, each of which may take so long."""
         train, test = self.splits[0]
-        machine = fit_alone(sought.machine, sought.points, seen.y, seconds)
-        part = sought.fitted(machine, self.seed)
+        part = sought.fit(seconds, self.seed)
         again = refit(self.question, part, seconds, self.seed, self.progress)
         return (np.sort(test), train, part), again
 
@@ -266,8 +265,9 @@ def _splits(question: Question, seed: int) -> list[Split]:
     """Folds; of many rows one part to learn from and one to test."""
     n, units, labels = len(question.y), question.units, question.y if question.classes is not None else None
     fewest = count(units) if labels is None else fewest_in_a_class(labels, units)
-    if n >= _HOLD_OUT_FROM:
-        size = int(np.clip(0.2 * n, _SMALLEST_TEST, _LARGEST_TEST))
+    size = int(np.clip(0.2 * n, _SMALLEST_TEST, _LARGEST_TEST))
+    # Of more labels than that some would be tested, and some not.
+    if n >= _HOLD_OUT_FROM and (labels is None or len(np.unique(labels)) <= size):
         return [held_out(units, size, labels if fewest >= 2 else None, seed)]
     return folds(units, min(_FOLDS, count(units), max(2, fewest)), labels, seed)
 

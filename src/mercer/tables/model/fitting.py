@@ -39,6 +39,7 @@ _ITERATIONS, _REFINEMENTS, _ENOUGH, _GOOD = 80, 12, 1e-4, 1e-2
 # A fit for each of two in double precision takes so many times as long as one factorisation for both. Of the
 # time for a fit, what is used at least where one was tried in vain.
 _ANEW, _LEFT = 3.0, 0.4
+_NO_ROOM = "the kernel matrix does not fit in the memory that is free: there are centres instead"
 # Centres should be about so many times the effective dimension.
 _CENTRES = 1.5
 # Machines of fewer rows, to see how the error falls: shares of the rows, the fewest rows, and by how much all
@@ -233,13 +234,17 @@ def effective_dimension(kernel: Any, mu: float, X: np.ndarray, few: int = 2000) 
     return min(sizes[1] * (len(X) / len(sample)) ** power, float(len(X)))
 
 
-def fit_alone(machine: KernelMachine, X: np.ndarray, y: np.ndarray, seconds: float) -> KernelMachine:
-    """One machine, as exactly as so many seconds allow."""
+def fit_alone(
+    machine: KernelMachine, X: np.ndarray, y: np.ndarray, seconds: float
+) -> tuple[KernelMachine, tuple[str, ...]]:
+    """One machine, as exactly as so many seconds allow; and what is to be said of it."""
     machine = clone(machine)
     if not hasattr(machine, "representation"):
-        return machine.fit(X, y)
+        return machine.fit(X, y), ()
+    form = representation(machine, X, seconds)
+    short = isinstance(form, Nystrom) and quadratic(machine) and not fits(len(X))
     with unheard(ConvergenceWarning):
-        return machine.set_params(representation=representation(machine, X, seconds)).fit(X, y)
+        return machine.set_params(representation=form).fit(X, y), (_NO_ROOM,) * short
 
 
 def for_rows(machine: KernelMachine, before: int, now: int) -> KernelMachine:

@@ -140,6 +140,11 @@ class Sought:
             machine.set_params(class_weight=dict(self.question.class_weight))
         return replace(self, machine=machine)
 
+    def fit(self, seconds: float, seed: int) -> Learned:
+        """The machine by itself, as exactly as so many seconds allow."""
+        machine, said = fit_alone(self.machine, self.points, self.question.y, seconds)
+        return self.fitted(machine, seed, said)
+
     def fitted(self, machine: KernelMachine, seed: int, remarks: tuple[str, ...] = ()) -> Learned:
         """With a machine that was fitted to the rows, or to more; calibrated where that is needed."""
         calibration = None
@@ -205,11 +210,10 @@ def learn(
         found: list[Learned] = []
         # The least that a fit may take: what is begun then is mostly done.
         with own.stage(sought.slow, None if quadratic(sought.machine) else max(2 * share, _LEAST_FIT)):
-            machine = fit_alone(sought.machine, sought.points, question.y, share)
-            found.append(sought.fitted(machine, seed))
+            found.append(sought.fit(share, seed))
         if not found:
             sought = sought.by_least_squares(seed)
-            found.append(sought.fitted(fit_alone(sought.machine, sought.points, question.y, share), seed))
+            found.append(sought.fit(share, seed))
     [learned] = found
     return learned if deadline is not None else replace(learned, remarks=(*learned.remarks, *own.remarks()))
 
@@ -260,4 +264,4 @@ def refit(question: Question, learned: Learned, seconds: float, seed: int, progr
     machine = for_rows(learned.machine, learned.machine.plan_.examples, n)
     sought = Sought(question, columns, X, machine, learned.found, learned.loss_trials, learned.remarks)
     progress("Fitting")
-    return sought.fitted(fit_alone(machine, X, question.y, seconds), seed)
+    return sought.fit(seconds, seed)
