@@ -28,7 +28,7 @@ _FOREST_SHARE = 0.5
 
 @dataclass(frozen=True, eq=False)
 class Folded:
-    """Every way of choosing the lengths, judged in three folds; the one that is kept is then taken on all rows.
+    """Every way of choosing the lengths, judged in three folds; the one that is kept is taken on all.
 
     With few rows the leave-one-out error of many length scales says more about those rows than about
     others: only rows that took no part can tell whether they pay.
@@ -52,9 +52,13 @@ class Folded:
             )
             as_tried = replace(self.screened[0], family=way, stage="folds", rows=len(rows))
             judged.append(replace(as_tried, error=error, loo=loo, fresh=error))
+        if not judged:
+            return []
         search.progress("The best on all rows")
         way = self._kept(judged).family
         [ways] = search.crew.map(partial(self._ways, only=frozenset([way])), [rows], search.clock)
+        if way not in ways:  # time was up, and what was screened remains
+            return []
         return [*judged, replace(ways[way], stage="last look", fresh=np.nan, rows=len(rows))]
 
     def _kept(self, judged: list[Candidate]) -> Candidate:
