@@ -132,20 +132,6 @@ def test_units_judge_together(repeats):
     np.testing.assert_array_equal(np.sort(np.concatenate(tests)), np.sort(np.repeat(rows, repeats)))
 
 
-def test_averaged_ways_are_judged_and_taken_as_what_they_are():
-    """The error of an average is that of Σ k/3μ, trained on the others."""
-    job = folded()
-    search, rows = job.search, job.search.order[:60]
-    ways = ["laplacian l1", "gaussian", "laplacian l1, one width"]
-    test = np.sort(rows[:20])
-    train, X = np.setdiff1d(rows, test), search.points["keep"]
-    members = job._ways(train, frozenset(ways))
-    K = sum(members[w].kernel(X[train], X[train]) / (3 * members[w].mu) for w in ways) + np.eye(40)
-    k = sum(members[w].kernel(X[test], X[train]) / (3 * members[w].mu) for w in ways)
-    expected = np.mean((k @ np.linalg.solve(K, search.Y[train]) - search.Y[test]) ** 2)
-    assert job.averaged(rows, ways, (test, members)) == pytest.approx(expected, rel=1e-5)
-
-
 def test_only_what_is_asked_for_is_made_with_what_it_is_made_of():
     job = folded(effort=Effort(60, 60, 60, 3, 2, 2, by_folds=True, trees=10))
     rows = job.search.order[:60]

@@ -1,4 +1,4 @@
-"""A search on few rows: every way of choosing is judged in folds, and the best one is taken on all rows."""
+"""A search on few rows: every way of choosing is judged in folds, and one is taken on all rows."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mercer._units import alone, count, folds
-from mercer.tables.model.averages import combined
 from mercer.tables.model.families import FAMILIES, METRICS, Candidate, error_of, one_width, pair, sum_of
 from mercer.tables.model.forests import grown
 
@@ -18,8 +17,8 @@ if TYPE_CHECKING:
     from mercer.tables.model.search import KernelSearch
 
 _FOLDS = 3
-# Ways that are averaged.
-_AVERAGED = 3
+# Another way than the mixture has to lower the error to this share.
+_CLEARLY = 0.87
 _BOTH = "a sum of two"
 _MIXTURE = "a mixture of those two and one width"
 _FOREST = "a mixture with a forest"
@@ -29,7 +28,7 @@ _FOREST_SHARE = 0.5
 
 @dataclass(frozen=True, eq=False)
 class Folded:
-    """Every way of choosing the lengths, judged in three folds; the best one is then taken on all rows.
+    """Every way of choosing the lengths, judged in three folds; the one that is kept is taken on all.
 
     With few rows the leave-one-out error of many length scales says more about those rows than about
     others: only rows that took no part can tell whether they pay.
@@ -53,44 +52,30 @@ class Folded:
             )
             as_tried = replace(self.screened[0], family=way, stage="folds", rows=len(rows))
             judged.append(replace(as_tried, error=error, loo=loo, fresh=error))
-        judged.sort(key=error_of)
-        best = [c.family for c in judged[:_AVERAGED]]
-        if len(best) > 1:
-            # Which of them comes first is a matter of luck, and an average does not depend on that.
-            mixed = search.crew.map(
-                partial(self.averaged, rows, best), zip(tests, parts, strict=True), search.clock
-            )
-            error = float(np.mean(mixed))
-            if error <= judged[0].error:
-                average = replace(judged[0], family=f"average of {'; '.join(best)}", error=error, fresh=error)
-                judged.insert(0, replace(average, loo=np.nan))
-            else:
-                best = best[:1]
-        search.progress("The best on all rows")
-        [ways] = search.crew.map(partial(self._ways, only=frozenset(best)), [rows], search.clock)
-        made = [ways[way] for way in best if way in ways]
-        if not made:  # time was up, or there was nothing to learn a metric from
+        if not judged:
             return []
-        final = made[0] if len(made) == 1 else self._combined(made, rows)
-        return [*judged, replace(final, stage="last look", fresh=np.nan, rows=len(rows))]
+        search.progress("The best on all rows")
+        way = self._kept(judged).family
+        [ways] = search.crew.map(partial(self._ways, only=frozenset([way])), [rows], search.clock)
+        if way not in ways:  # time was up, and what was screened remains
+            return []
+        return [*judged, replace(ways[way], stage="last look", fresh=np.nan, rows=len(rows))]
+
+    def _kept(self, judged: list[Candidate]) -> Candidate:
+        """The mixture, unless another way is clearly better.
+
+        The smallest of many noisy errors is too small, and a mixture hedges between what it is made of: on
+        other rows it does better than what happened to come first in the folds.
+        """
+        best = min(judged, key=error_of)
+        mixture = next((c for c in judged if c.family == _MIXTURE), best)
+        return best if best.error < _CLEARLY * mixture.error else mixture
 
     def fold(self, rows: np.ndarray, test: np.ndarray) -> dict[str, Candidate]:
         """What every way leads to without some rows, with its error on these."""
         train = np.setdiff1d(rows, test)
         ways = self._ways(train)
         return {way: replace(c, error=self.search.error_on(c, train, test)) for way, c in ways.items()}
-
-    def averaged(
-        self, rows: np.ndarray, ways: list[str], part: tuple[np.ndarray, dict[str, Candidate]]
-    ) -> float:
-        """The error of an average of ways in one fold."""
-        test, found = part
-        train = np.setdiff1d(rows, test)
-        return self.search.error_on(self._combined([found[way] for way in ways], train), train, test)
-
-    def _combined(self, members: list[Candidate], rows: np.ndarray) -> Candidate:
-        shares = [(1 / len(members), c) for c in members]
-        return combined(shares, self.search.points[members[0].outliers][rows])
 
     def _tests(self, rows: np.ndarray) -> list[np.ndarray]:
         """Rows to test, of three folds; of several times three where there is time."""

@@ -234,23 +234,23 @@ class KernelSearch:
         return jobs
 
     @property
-    def _most(self) -> np.ndarray:
-        """Rows for what is tried as it is; none, where they would be hardly more than those searched on."""
-        rows = self.order[: self.effort.most_rows]
-        return rows if len(rows) >= 1.5 * self.effort.final_rows else rows[:0]
+    def _most(self) -> int:
+        """Rows for what is tried as it is; 0, where they would be hardly more than those searched on."""
+        rows = min(self.effort.most_rows, len(self.order))
+        return rows if rows >= 1.5 * self.effort.final_rows else 0
 
     def _more_rows(self, tried: Sequence[Candidate]) -> list[Job]:
         """As they are, with more rows than could be searched on: what is best may depend on their number."""
-        if not len(self._most):
+        if not self._most:
             return [_nothing]
         self.progress("The best again, on many more rows")
         best = _one_each(latest(tried))[: self.effort.racers]
-        return [partial(self._as_is, candidate, self._most, "more rows") for candidate in best]
+        return [partial(self._again, candidate, self._most, "more rows") for candidate in best]
 
     def _average(self, tried: Sequence[Candidate]) -> list[Job]:
         """Of what does about as well as the best, and of a forest."""
         self.progress("Averages of the best")
-        return [partial(self._averaged, near_ties(latest(tried), _MEMBERS))]
+        return [partial(self._averaged, near_ties(_one_each(latest(tried)), _MEMBERS))]
 
     def _averaged(self, members: list[Candidate]) -> list[Candidate]:
         first, rows = members[0], self.order[: max(self.effort.average_rows, self.effort.final_rows)]
@@ -266,11 +266,11 @@ class KernelSearch:
 
     def _lambda(self, tried: Sequence[Candidate]) -> list[Job]:
         """μ = λn once more, with more rows."""
-        if not len(self._most):
+        if not self._most:
             return []
         self.progress("λ on more rows")
         return [
-            partial(self._as_is, replace(tried[-1], mu=f * tried[-1].mu), self._most, _LAMBDA) for f in _AGAIN
+            partial(self._again, replace(tried[-1], mu=f * tried[-1].mu), self._most, _LAMBDA) for f in _AGAIN
         ]
 
     def _moved(self, candidate: Candidate, count: int, steps: int, stage: str) -> Job:
@@ -279,6 +279,10 @@ class KernelSearch:
     def _judged(self, candidate: Candidate, count: int, steps: int, stage: str) -> list[Candidate]:
         rows = self.order[:count]
         return self._as_is(self.refine(candidate, rows, steps), rows, stage)
+
+    def _again(self, candidate: Candidate, count: int, stage: str) -> list[Candidate]:
+        # Jobs know how many rows, and not which: a worker elsewhere has other numbers for them.
+        return self._as_is(candidate, self.order[:count], stage)
 
     def _as_is(self, candidate: Candidate, rows: np.ndarray, stage: str) -> list[Candidate]:
         error = self.error_on(candidate, rows, self._fresh)
