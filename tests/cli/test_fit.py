@@ -1,6 +1,7 @@
 """`mercer fit`: what it writes, prints and refuses."""
 
 import shlex
+import signal
 import sqlite3
 
 import pytest
@@ -225,6 +226,33 @@ def _interrupted(*_, **__):
 
 def test_interrupted_while_it_works(call, fitted, monkeypatch, tmp_path):
     monkeypatch.setattr("mercer.fit", _interrupted, raising=False)
+    monkeypatch.chdir(tmp_path)
+    result = call("fit", fitted.csv, "-t", "price")
+    assert result.exit_code == 130 and "interrupted; nothing was written" in result.stderr
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("options", [[], ["--quiet"], ["--json"]])
+def test_interrupted_after_the_first_model(call, fitted, monkeypatch, tmp_path, options):
+    """What there is is written, and that it was interrupted is said, also where nothing else is."""
+
+    def signalled(self):
+        signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr("mercer.tables.model.evaluation.PartLearner.learned", signalled)
+    monkeypatch.chdir(tmp_path)
+    result = call("fit", fitted.csv, "-t", "price", *options)
+    assert result.exit_code == 0 and "interrupted: what was learned by then is kept" in result.stderr
+    model = mercer.load("houses.mercer")
+    assert len(model.predict(mercer.tables.read(fitted.csv))) == 60
+    words = "it was interrupted before the model was done"
+    assert any(words in said for said in model.evidence.remarks)
+    assert words in (tmp_path / "houses.html").read_text(encoding="utf-8")
+    assert (words in result.stdout) == (options != ["--quiet"])
+
+
+def test_interrupted_before_the_first_model(call, fitted, monkeypatch, tmp_path):
+    monkeypatch.setattr("mercer.tables.model.evaluation.first_part", _interrupted)
     monkeypatch.chdir(tmp_path)
     result = call("fit", fitted.csv, "-t", "price")
     assert result.exit_code == 130 and "interrupted; nothing was written" in result.stderr

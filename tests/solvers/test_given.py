@@ -25,7 +25,9 @@ def factor(dtype=np.float32, mu=MU, n=N):
 
 
 def machine(solver, **more):
-    return KernelRidge(KERNEL, **{"lam": MU / N, "representation": "full", "solver": solver, **more})
+    return KernelRidge(
+        **{"kernel": KERNEL, "lam": MU / N, "representation": "full", "solver": solver, **more}
+    )
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -123,3 +125,35 @@ def test_other_kernels_are_as_good():
     np.testing.assert_allclose(
         fitted.dual_coef_, np.linalg.solve(kernel(X) + MU * np.eye(N), Y), rtol=1e-5, atol=1e-7
     )
+
+
+def test_an_offset_takes_no_more_iterations():
+    """The matrix that is divided by is the one that is solved for, and not the centred one."""
+    far = np.random.default_rng(1).standard_normal((300, 2))
+    kernel, y = Gaussian(3.0), np.sin(far[:, 0]) + 5.0
+    own = Factor(kernel(far).astype(np.float32), 1e-4)
+    iterations = []
+    for offset in (False, True):
+        solver = GivenFactor(own, tol=1e-4)
+        fitted = machine(solver, kernel=kernel, lam=1e-4 / 300, offset=offset).fit(far, y)
+        assert fitted.solution_.status == "converged"
+        iterations.append(fitted.solution_.iterations)
+    assert iterations[1] <= iterations[0] + 1
+
+
+def test_a_factor_that_is_of_no_use_leaves_numbers():
+    """Of a matrix so far away that nothing gets better: nothing is solved, and that is said."""
+
+    class Useless:
+        n = N
+
+        def solve(self, B):
+            return np.zeros_like(B)
+
+        def condition(self):
+            return 1.0
+
+    with pytest.warns(ConvergenceWarning):
+        fitted = machine(GivenFactor(Useless()), offset=True).fit(X, Y[:, 0])
+    assert not fitted.solution_.converged
+    np.testing.assert_allclose(fitted.predict(X), np.mean(Y[:, 0]))

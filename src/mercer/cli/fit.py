@@ -141,6 +141,8 @@ def fit(
             )
         said = ["--target", target, "--minutes", f"{minutes:g}", "--seed", str(seed)]
         said += [] if memory is None else ["--memory", memory]
+        if any("interrupted" in said for said in model.evidence.cut):
+            note("interrupted: what was learned by then is kept, and its notes say what was left out")
         command = shlex.join(
             ["mercer", "fit", "-" if source.is_piped else name, *said, *spoken(source, roles, judging)]
         )

@@ -271,8 +271,7 @@ def _factor_in_place(A: np.ndarray) -> list[tuple[int, int, _Inverse]]:
                 block = np.linalg.cholesky(panel[: k - j])
             except np.linalg.LinAlgError:
                 raise NotPositiveDefinite(f"in columns {j} to {k}") from None
-            # In single precision a pivot may be rounded to 0, which LAPACK lets pass.
-            if not (np.isfinite(block.diagonal()) & (block.diagonal() > 0)).all():
+            if not np.isfinite(block.diagonal()).all():
                 raise NotPositiveDefinite(f"in columns {j} to {k}")
             inverse = _Inverse(block)
         inverses.append((j, k, inverse))

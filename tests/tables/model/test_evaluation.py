@@ -4,7 +4,10 @@ import numpy as np
 import pytest
 from sklearn.linear_model import RidgeCV
 
+from mercer.selection.search import Clock
 from mercer.tables.model import evaluation as module
+from mercer.tables.model.deadline import Deadline
+from mercer.tables.model.importance import _importance
 from mercer.tables.model.learn import Question, learn
 from mercer.tables.reading import Table
 
@@ -25,7 +28,7 @@ def numbers():
     x, w = rng.uniform(0, 6, 100), rng.choice(["a", "b", "c"], 100)
     table = {"x": x, "w": w, "luck": rng.standard_normal(100), "same": np.ones(100)}
     asked = question(table, np.sin(x) + 2.0 * (w == "a") + 0.05 * rng.standard_normal(100))
-    return asked, *module.evaluate(asked, 1.0, 0, silent)
+    return asked, *module.evaluate(asked, Deadline(60.0), 0, silent)
 
 
 def test_every_row_once(numbers):
@@ -47,7 +50,7 @@ def test_memory_does_not_help():
     """A target that only its own row knows: errors as large as without any model."""
     rng = np.random.default_rng(1)
     asked = question({"x": np.arange(60.0)}, rng.choice([-1.0, 1.0], 60) + 0.01 * rng.standard_normal(60))
-    result, _ = module.evaluate(asked, 0.5, 0, silent)
+    result, _ = module.evaluate(asked, Deadline(60.0), 0, silent)
     assert np.mean((result.predicted - asked.y) ** 2) > 0.8
 
 
@@ -84,9 +87,9 @@ def test_importance_by_hand(numbers):
 def test_fewer_rows_are_shuffled_where_there_is_no_time(numbers):
     asked, _, learned = numbers
     points, predicted = learned.columns.transform(asked.table), learned.predict(asked.table)
-    out, _, count = module._importance(learned, asked, points, predicted, 1.0, 0)
+    out, _, count = _importance(learned, asked, points, predicted, 1.0, 0, Clock(1e6))
     assert count == 100 and out.shape == (4, 3)
-    few, _, count = module._importance(learned, asked, points, predicted, 1e-9, 0)
+    few, _, count = _importance(learned, asked, points, predicted, 1e-9, 0, Clock(1e6))
     assert count == 20
     assert np.sqrt(few[0] / 20).mean() == pytest.approx(np.sqrt(out[0] / 100).mean(), rel=0.6)
 

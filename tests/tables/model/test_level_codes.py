@@ -319,7 +319,7 @@ def test_refit_learns_codes_of_all_rows():
     part, whole = asked(np.arange(400)), asked(np.arange(N))
     with in_haste():
         learned = learn(part, 0.1, 0, lambda text: None)
-    again = refit(whole, learned, 0, lambda text: None)
+    again = refit(whole, learned, 1.0, 0, lambda text: None)
     assert again.machine.plan_.examples == N
     expected = Columns(learned.columns.outliers).fit(whole.table, whole.y).transform(whole.table)
     found = again.columns.transform(whole.table)

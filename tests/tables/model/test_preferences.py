@@ -27,7 +27,7 @@ NEW = {"a": np.linspace(-1, 4, 60), "b": np.zeros(60)}
 
 def quick(target=Y, **wanted):
     with in_haste():
-        return mercer.fit(TABLE, target, target="state", minutes=0.005, **wanted)
+        return mercer.fit(TABLE, target, target="state", minutes=1.0, **wanted)
 
 
 @pytest.fixture(scope="module")
@@ -126,7 +126,7 @@ def test_a_threshold_is_found_on_other_rows():
 )
 def test_wishes_that_make_no_sense(wanted, target, match):
     with pytest.raises(ValueError, match=match):
-        mercer.fit(TABLE, target, minutes=0.005, **wanted)
+        mercer.fit(TABLE, target, minutes=1.0, **wanted)
 
 
 def test_numbers_by_another_metric():

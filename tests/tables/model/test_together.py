@@ -163,8 +163,8 @@ def test_probabilities_do_not_come_from_copies(machine):
     """Support vectors and least squares: a coin tossed once and written down four times stays a coin."""
     X, y = NOISE[SHUFFLED], COIN[SHUFFLED]
     if machine is None:
-        clock, mu = Clock(1e6), 1e-3
-        machine = choose("classification", Gaussian(1.0), mu, X, y, 1.0, clock, 0, SHUFFLED).machine.fit(X, y)
+        asked = Question(Table.of(X), y, "classification", np.unique(y), SHUFFLED)
+        machine = choose(asked, Gaussian(1.0), 1e-3, X, Clock(1e6), 0).machine.fit(X, y)
         assert not hasattr(machine, "predict_proba")
         P = calibrated(machine, X, y, 0, SHUFFLED).probability(machine.scores(X), machine.coding_)
     else:

@@ -139,7 +139,7 @@ def fit_in_time(model: Any, X: Any, y: np.ndarray, clock: Clock) -> None:
 
     Nothing ends a fit of scikit-learn's from outside: a few iterations tell how long all would take.
     """
-    n, d = X.shape
+    (n, d), outputs = X.shape, len(np.unique(y)) if hasattr(model, "predict_proba") else 1
     if hasattr(model, "alphas"):  # ridge by its spectrum
         most = _rows_of_spectrum(d, clock.left)
         if n > most:
@@ -147,7 +147,7 @@ def fit_in_time(model: Any, X: Any, y: np.ndarray, clock: Clock) -> None:
             X, y = X[rows], y[rows]
             if model.cv is not None:  # whose folds are of all rows
                 model.set_params(cv=None)
-    elif hasattr(model, "max_iter") and max(n, _ROWS_AT_LEAST) * d * len(np.unique(y[:1000])) > _QUICK:
+    elif hasattr(model, "max_iter") and max(n, _ROWS_AT_LEAST) * d * outputs > _QUICK:
         whole, few = model.max_iter, _FIRST_ITERATIONS
         model.set_params(warm_start=True, max_iter=few).fit(X, y)
         used = clock.seconds - clock.left

@@ -217,10 +217,10 @@ def _unknown(part: Part) -> np.ndarray:
 def _tested(tests: PartLearner, parts: list[Part], final: Learned) -> tuple[Tested, Learned]:
     """What is known of machines that were learned; little, if somebody interrupts."""
     question, splits, deadline = tests.question, tests.splits, tests.deadline
-    tests.progress("Testing")
     seconds = _BESIDE_SHARE * tests.seconds / len(parts)
     said: tuple[str, ...] = ()
     try:
+        tests.progress("Testing")
         answers = [answers_of(part, question, seconds, deadline) for part in parts]
         importance = importances(parts, question, tests.seconds, tests.seed, deadline)
     except KeyboardInterrupt:
