@@ -29,6 +29,8 @@ _TILE_BYTES = 2 << 20
 _PAIRS_WORTH_THREADS = 1 << 17
 # Below this many pairs NumPy is done before a loop would be compiled or even loaded.
 _PAIRS_WORTH_CODE = 1 << 21
+# The same of coordinates of pairs, for points with many.
+_COORDINATES_WORTH_CODE = 1 << 27
 # Columns that rows will face again and again, a few at a time, are worth a loop from here on.
 _COLUMNS_WORTH_CODE = 256
 # Compiling takes longer than in proportion to the steps of a formula; up to here it is about a second.
@@ -161,7 +163,10 @@ class TiledOperator(KernelOperator):
             return False
         if self.engine.fused is not None:
             return self.engine.fused
-        return n * m >= _PAIRS_WORTH_CODE or (self._prepared.lasting and m >= _COLUMNS_WORTH_CODE)
+        wide = self.X.shape[1] if getattr(self.X, "ndim", 1) == 2 else 1
+        if n * m >= _PAIRS_WORTH_CODE or n * m * wide >= _COORDINATES_WORTH_CODE:
+            return True
+        return self._prepared.lasting and m >= _COLUMNS_WORTH_CODE
 
     def loops(self) -> Fused | None:
         """The compiled loops for this kernel on these points; None where NumPy has to do, or does as well."""
@@ -247,6 +252,7 @@ class TiledOperator(KernelOperator):
         def some(rows):
             Xi = self.X[rows]
             for columns in self._column_tiles():
+                stopping_point()
                 out[rows, columns] = self.entries(Xi, self.Z[columns])
 
         parallel_map(some, self._row_tiles(threads), threads)
@@ -259,6 +265,7 @@ class TiledOperator(KernelOperator):
             rows = blocks[b]
             Xi = self.X[rows]
             for c in range(b + 1):
+                stopping_point()
                 columns = blocks[c]
                 tile = self.entries(Xi, Xi if c == b else self.X[columns])
                 out[rows, columns] = tile
@@ -302,6 +309,7 @@ class TiledOperator(KernelOperator):
         def some(rows):
             Xi = self.X[rows]
             for columns in self._column_tiles():
+                stopping_point()
                 out[rows] += self.entries(Xi, self.Z[columns]) @ V2[columns]
 
         if n and m:

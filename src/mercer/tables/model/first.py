@@ -9,13 +9,14 @@ from mercer.representations import Full
 from mercer.tables.model.columns import Columns
 from mercer.tables.model.deadline import Deadline
 from mercer.tables.model.effort import Effort
-from mercer.tables.model.families import FIRST, Found
+from mercer.tables.model.families import FIRST, ROUND, Found
 from mercer.tables.model.learn import Learned, Question, Sought
 from mercer.tables.model.machines import least_squares, some_rows
 from mercer.tables.model.search import KernelSearch, silent
 
 # Rows to learn from and to test, of how many; the time is not looked at.
 _ROWS, _TEST = 800, 0.25
+_MANY = 300
 
 
 def first_part(
@@ -52,7 +53,8 @@ def first_part(
         seen.units,
         metric=seen.metric.name,
     )
-    [best] = search.widths("keep", FIRST)
+    # Of very many coordinates sums of differences take long, and lengths are a matter of products.
+    [best] = search.widths("keep", FIRST if columns.width <= _MANY else ROUND)
     machine = least_squares(seen, best.kernel, best.mu, seed).set_params(representation=Full())
     sought = Sought(seen, columns, X, machine, Found(best, (best.trial,)), ())
     return rows[test], rows[train], sought.fitted(machine.fit(X, seen.y), seed)

@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from mercer._warnings import unheard
-from mercer.engines import available_memory
+from mercer.engines import Tiled, available_memory
 from mercer.estimators import KernelClassifier, KernelLogistic, KernelRegressor, KernelRidge, KernelSVC
 from mercer.estimators.base import KernelMachine
 from mercer.estimators.nested import fit_nested
@@ -42,6 +42,8 @@ _ANEW, _LEFT = 3.0, 0.4
 _NO_ROOM = "the kernel matrix does not fit in the memory that is free: there are centres instead"
 # Centres should be about so many times the effective dimension.
 _CENTRES = 1.5
+# Coordinates of the sample that says what it is.
+_FEW_VALUES = 2_000_000
 # Machines of fewer rows, to see how the error falls: shares of the rows, the fewest rows, and by how much all
 # takes longer with them.
 _SHARES, _FEWEST, _MORE = (8, 4, 2), 50, 1.15
@@ -224,8 +226,8 @@ def error_by_rows(
 
 def effective_dimension(kernel: Any, mu: float, X: np.ndarray, few: int = 2000) -> float:
     """tr K(K + μI)⁻¹ for all rows, by its growth from half of a sample to the sample."""
-    sample = X[:few]
-    K = np.asarray(kernel(sample, sample), dtype=np.float64)
+    sample = X[: min(few, max(_FEW_VALUES // X.shape[1], _FEWEST))]
+    K = np.asarray(Tiled().operator(kernel, sample).dense(), dtype=np.float64)
     sizes = []
     for m in (len(sample) // 2, len(sample)):
         values = np.maximum(np.linalg.eigvalsh(K[:m, :m]), 0.0)
