@@ -209,8 +209,11 @@ class KernelSearch:
         self.progress("Length scales, one a feature")
         effort, start = self.effort, round_one(tried, ROUND) if self.effort.metrics else None
         # What is soon done comes first: it is there if time is up for the others.
-        both = (False, True) if start is not None else ()
-        jobs: list[Job] = [partial(self._metric, start, d, effort.refine_rows, "length scales") for d in both]
+        jobs: list[Job] = []
+        if start is not None:
+            jobs = [
+                partial(self._metric, start, d, effort.refine_rows, "length scales") for d in (False, True)
+            ]
         return jobs + [
             self._moved(c, effort.refine_rows, effort.refine_steps, "length scales")
             for c in self.screened(tried)
