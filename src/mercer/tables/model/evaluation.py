@@ -16,18 +16,20 @@ from mercer.selection.crew import HERE, ClusterCrew, Crew
 from mercer.selection.path import loo_of_units
 from mercer.tables.model.beside import Answer, answers_beside, widened
 from mercer.tables.model.deadline import Deadline
-from mercer.tables.model.effort import fit_seconds
+from mercer.tables.model.effort import Effort, fit_seconds
 from mercer.tables.model.first import first_part
 from mercer.tables.model.fitting import fit_both, for_rows, pace, quadratic, squares
 from mercer.tables.model.forests import has_forest
 from mercer.tables.model.importance import REPEATS, importances
-from mercer.tables.model.learn import Learned, Question, Sought, learn, refit, seek
+from mercer.tables.model.learn import SEARCH, Learned, Question, Sought, learn, refit, seek
 from mercer.tables.model.recalibration import recalibrated
 from mercer.tables.model.search import Progress, silent
 
 _FOLDS = 5
 # From here on one part is held out, instead of every part in turn.
 _HOLD_OUT_FROM = 3000
+# With fewer rows there are folds in any case; and how many of its rows a search should look at.
+_FEW, _MOST_OF_THEM = 1000, 0.6
 _SMALLEST_TEST, _LARGEST_TEST = 600, 4000
 # More rows than these change little when a quarter is added, and their leave-one-out errors take minutes.
 # Leaving out units takes a spectrum, which is some twenty times the work of a factor.
@@ -172,7 +174,9 @@ def evaluate(
     interrupts, before there is a better one.
     """
     first = _first(question, deadline, seed)
-    tests = PartLearner(question, _splits(question, seed), deadline.seconds, seed, progress, crew, deadline)
+    width = len(question.table.names) if first is None else first[1].columns.width
+    splits = _splits(question, seed, deadline.seconds, width)
+    tests = PartLearner(question, splits, deadline.seconds, seed, progress, crew, deadline)
     why: tuple[str, ...] = ()
     try:
         # Without a first model the minutes can't be kept.
@@ -261,15 +265,24 @@ def pooled(
     return Tested(how, rows[order], predicted, probability, everyone, importance, gain, remarks)
 
 
-def _splits(question: Question, seed: int) -> list[Split]:
-    """Folds; of many rows one part to learn from and one to test."""
+def _splits(question: Question, seed: int, seconds: float = np.inf, width: int = 1) -> list[Split]:
+    """Folds; of many rows, or of fewer if there is no time to search in every fold, one part to test."""
     n, units, labels = len(question.y), question.units, question.y if question.classes is not None else None
     fewest = count(units) if labels is None else fewest_in_a_class(labels, units)
-    size = int(np.clip(0.2 * n, _SMALLEST_TEST, _LARGEST_TEST))
+    size = min(int(np.clip(0.2 * n, _SMALLEST_TEST, _LARGEST_TEST)), n // 3)
+    many = n >= _HOLD_OUT_FROM or (n >= _FEW and not _time_for_folds(question, seconds, width))
     # Of more labels than that some would be tested, and some not.
-    if n >= _HOLD_OUT_FROM and (labels is None or len(np.unique(labels)) <= size):
+    if many and (labels is None or len(np.unique(labels)) <= size):
         return [held_out(units, size, labels if fewest >= 2 else None, seed)]
     return folds(units, min(_FOLDS, count(units), max(2, fewest)), labels, seed)
+
+
+def _time_for_folds(question: Question, seconds: float, width: int) -> bool:
+    """Can a search in a fold look at most of its rows?"""
+    rows = len(question.y) * (_FOLDS - 1) // _FOLDS
+    outputs = 1 if question.classes is None else len(question.classes)
+    effort = Effort.within(SEARCH * _FOLDS_SHARE / _FOLDS * seconds, rows, width, outputs)
+    return effort.final_rows >= _MOST_OF_THEM * rows
 
 
 def _gain(parts: list[Part], final: Learned, question: Question) -> float:

@@ -114,7 +114,7 @@ def latest(tried: Sequence[Candidate]) -> list[Candidate]:
 def pair(pool: list[Candidate]) -> list[Candidate]:
     """The best, and beside it the first family (or, if that is the best, the second best)."""
     beside = [c for c in pool[1:] if c.family == FIRST] or pool[1:2]
-    return [pool[0], *beside]
+    return [*pool[:1], *beside]
 
 
 def sum_of(a: Candidate, b: Candidate) -> Candidate:

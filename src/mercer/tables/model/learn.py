@@ -30,7 +30,7 @@ from mercer.tables.reading import Table
 
 # Shares of the time for a search and its fit: what a search of kernels is forecast to take, what it may take,
 # and what comparing losses may take; the rest is for the fit.
-_SEARCH, _SEARCH_MOST, _TEXTS, _LOSSES = 0.65, 0.8, 0.2, 0.15
+SEARCH, _SEARCH_MOST, _TEXTS, _LOSSES = 0.65, 0.8, 0.2, 0.15
 _LEAST_FIT = 2.0
 THE_SEARCH, THE_LOSSES = "the search for a kernel", "the comparison of losses"
 
@@ -182,7 +182,7 @@ def seek(
         if clock.ended:
             deadline.cut_short(THE_LOSSES)
         sought = Sought(question, columns, X, chosen.machine, found, chosen.trials)
-        if chosen.seconds > (1 - _SEARCH - _LOSSES) * seconds:
+        if chosen.seconds > (1 - SEARCH - _LOSSES) * seconds:
             said = f"{type(chosen.machine).__name__} did better on some rows, but takes too long on all"
             sought = replace(sought.by_least_squares(seed), remarks=(said,))
         elif question.class_weight is not None:
@@ -206,7 +206,7 @@ def learn(
     sought = seek(question, seconds, seed, progress, crew, own)
     progress("Fitting")
     with one_thread() if len(question.y) < SMALL else nullcontext():
-        share = (1 - _SEARCH - _LOSSES) * seconds
+        share = (1 - SEARCH - _LOSSES) * seconds
         found: list[Learned] = []
         # The least that a fit may take: what is begun then is mostly done.
         with own.stage(sought.slow, None if quadratic(sought.machine) else max(2 * share, _LEAST_FIT)):
@@ -229,7 +229,7 @@ def _found(
     (seconds, clock, seed, progress), codes = means, question.codes()
     texts, d = question.texts, prepared["keep"].width
     numbers = {o: X[:, :d].astype(float) for o, X in points.items()} if texts else points
-    share = _SEARCH - _TEXTS if texts else _SEARCH
+    share = SEARCH - _TEXTS if texts else SEARCH
     effort = Effort.within(share * seconds, len(codes), d, codes.shape[1])
     if texts:
         # Weights of texts beside the numbers are found on rows whose targets a forest would know.

@@ -207,31 +207,30 @@ class KernelSearch:
     def _lengths(self, tried: Sequence[Candidate]) -> list[Job]:
         """Length scales on some rows, and the metric of a round kernel."""
         self.progress("Length scales, one a feature")
-        effort, screened = self.effort, self.screened(tried)
-        jobs = [self._moved(c, effort.refine_rows, effort.refine_steps, "length scales") for c in screened]
-        start = round_one(tried, ROUND) if effort.metrics else None
-        if start is None:
-            return jobs
+        effort, start = self.effort, round_one(tried, ROUND) if self.effort.metrics else None
+        # What is soon done comes first: it is there if time is up for the others.
+        jobs: list[Job] = []
+        if start is not None:
+            jobs = [
+                partial(self._metric, start, d, effort.refine_rows, "length scales") for d in (False, True)
+            ]
         return jobs + [
-            partial(self._metric, start, d, effort.refine_rows, "length scales") for d in (False, True)
+            self._moved(c, effort.refine_rows, effort.refine_steps, "length scales")
+            for c in self.screened(tried)
         ]
 
     def _last_look(self, tried: Sequence[Candidate]) -> list[Job]:
         self.progress("The best on more rows")
-        ranked, rows, steps = (
-            sorted(latest(tried), key=error_of),
-            self.effort.final_rows,
-            self.effort.final_steps,
-        )
-        moved = [c for c in ranked if c.family in FAMILIES]
-        jobs = [self._moved(c, rows, steps, "last look") for c in pair(moved)]
-        jobs += [self._moved(one_width(c), rows, steps // 2, "last look") for c in self.screened(tried)[:2]]
+        ranked, effort, jobs = sorted(latest(tried), key=error_of), self.effort, list[Job]()
+        rows, steps = effort.final_rows, effort.final_steps
         learned = [c for c in ranked if c.family in METRICS.values()]
         # One that is among the best three of all kinds, whichever of its rounds it is.
         if learned and learned[0] in _one_each(ranked)[:3]:
             diagonal = learned[0].family == METRICS[True]
             jobs.append(partial(self._metric, learned[0], diagonal, rows, "last look"))
-        return jobs
+        jobs += [self._moved(one_width(c), rows, steps // 2, "last look") for c in self.screened(tried)[:2]]
+        moved = [c for c in ranked if c.family in FAMILIES]
+        return jobs + [self._moved(c, rows, steps, "last look") for c in pair(moved)]
 
     @property
     def _most(self) -> int:
