@@ -232,12 +232,14 @@ class Columns(TransformerMixin, BaseEstimator):
         made = self.encoders_
         return np.repeat([where[e.name] for e in made], [len(e.names_out()) for e in made]).astype(np.intp)
 
-    def with_texts(self, names: Sequence[str], table: Table) -> Columns:
-        """The same with these texts only, as others did not help; `table` is what it was fitted to."""
+    def with_texts(
+        self, names: Sequence[str], table: Table, why: str = "whose words did not help"
+    ) -> Columns:
+        """The same with these texts only; `table` is what it was fitted to, `why` is said of the others."""
         out = Columns(self.outliers, self.max_categories, tuple(names))
         out.encoders_ = tuple(e for e in self.encoders_ if not isinstance(e, Text) or e.name in names)
         others = [name for name in self.texts if name not in names]
-        said = {name: f"{_variety(table[name])}, whose words did not help" for name in others}
+        said = {name: f"{_variety(table[name])}, {why}" for name in others}
         dropped = self.dropped_ | said
         out.dropped_ = {name: dropped[name] for name in self.schema_.names if name in dropped}
         out.schema_ = self.schema_.without_words(out.dropped_)

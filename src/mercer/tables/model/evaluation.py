@@ -30,6 +30,8 @@ _FOLDS = 5
 _HOLD_OUT_FROM = 3000
 # With fewer rows there are folds in any case; and how many of its rows a search should look at.
 _FEW, _MOST_OF_THEM = 1000, 0.6
+# With fewer sets of rows that belong together there are folds, too.
+_FEW_UNITS = 50
 _SMALLEST_TEST, _LARGEST_TEST = 600, 4000
 # More rows than these change little when a quarter is added, and their leave-one-out errors take minutes.
 # Leaving out units takes a spectrum, which is some twenty times the work of a factor.
@@ -204,7 +206,7 @@ def evaluate(
 def _first(question: Question, deadline: Deadline, seed: int) -> tuple[Tested, Learned] | None:
     try:
         part = first_part(question, deadline, seed)
-    except _FAILED:
+    except (*_FAILED, ValueError):  # of few rows a column may be constant, or each of its words another one
         return None
     if part is None:
         return None
@@ -271,6 +273,8 @@ def _splits(question: Question, seed: int, seconds: float = np.inf, width: int =
     fewest = count(units) if labels is None else fewest_in_a_class(labels, units)
     size = min(int(np.clip(0.2 * n, _SMALLEST_TEST, _LARGEST_TEST)), n // 3)
     many = n >= _HOLD_OUT_FROM or (n >= _FEW and not _time_for_folds(question, seconds, width))
+    # One part would be one or two of few groups, which say little of others.
+    many = many and count(units) >= _FEW_UNITS
     # Of more labels than that some would be tested, and some not.
     if many and (labels is None or len(np.unique(labels)) <= size):
         return [held_out(units, size, labels if fewest >= 2 else None, seed)]

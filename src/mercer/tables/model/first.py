@@ -17,6 +17,8 @@ from mercer.tables.model.search import KernelSearch, silent
 # Rows to learn from and to test, of how many; the time is not looked at.
 _ROWS, _TEST = 800, 0.25
 _MANY = 300
+# To leave out many rows together takes as long as they are many: then fewer have to do.
+_LARGE_UNIT, _FEW_ROWS = 100, 300
 
 
 def first_part(
@@ -27,6 +29,8 @@ def first_part(
     None where there are texts and nothing else, or very many labels.
     """
     rows = np.sort(some_rows(question.y, question.task, seed, _ROWS))
+    if np.unique(question.units[rows], return_counts=True)[1].max() > _LARGE_UNIT:
+        rows = np.sort(np.random.default_rng(seed).permutation(rows)[:_FEW_ROWS])
     some = question.take(rows)
     if count(some.units) < 2 or len(rows) > 2 * _ROWS:
         return None
@@ -38,7 +42,7 @@ def first_part(
     if not columns.width:
         return None
     if seen.texts:
-        columns = columns.with_texts((), seen.table)
+        columns = columns.with_texts((), seen.table, "which a first model does not look at")
     X, codes, n = seen.points(columns).astype(float), seen.codes(), len(train)
     effort = Effort(n, n, n, 0, 0, 1, by_folds=True)
     clock = deadline.clock(np.inf)

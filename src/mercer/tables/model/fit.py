@@ -13,7 +13,7 @@ from mercer.rows.placing import is_of_dask
 from mercer.selection.crew import HERE, ClusterCrew, Crew
 from mercer.tables.model.conformal import Conformal
 from mercer.tables.model.deadline import Deadline
-from mercer.tables.model.evaluation import evaluate
+from mercer.tables.model.evaluation import Tested, evaluate
 from mercer.tables.model.evidence import gather
 from mercer.tables.model.forests import without_forests
 from mercer.tables.model.gaps import Known
@@ -162,8 +162,8 @@ def fit(
     """
     if not minutes > 0:
         raise ValueError(f"minutes must be positive, got {minutes!r}")
-    if not isinstance(random_state, int | np.integer) or random_state < 0:
-        raise ValueError(f"random_state must be a whole number from 0 on, got {random_state!r}")
+    if not isinstance(random_state, int | np.integer) or not 0 <= random_state < 2**32:
+        raise ValueError(f"random_state must be a whole number from 0 to 2**32 − 1, got {random_state!r}")
     seed, ignored = int(random_state), _ignored(ignore, y, target, groups)
     wanted = Preferences(metric, threshold, class_weight, costs)
     X = place_of(X) if is_place(X) else X
@@ -179,6 +179,8 @@ def fit(
     held = _held(X, kinds)
     X = held if isinstance(X, Place) else X
     table, asked, name, labels = _asked(X, held.drop(*ignored), y, target, task, groups)
+    # A copy: whoever goes on with their arrays while this takes minutes shall not change what is learned.
+    table = table.take(np.arange(len(table)))
     _require_rows(table)
     texts = free_texts(table)
     together = Together.of(table, labels, texts, asked.y)
@@ -199,8 +201,26 @@ def _answered(
     crew: Crew,
 ) -> Model:
     """The model of a table in memory, tested; `times` are minutes, seed and when it began."""
-    (name, asked, together), (minutes, seed, started) = target, times
+    minutes, seed, started = times
     result, learned = evaluate(question, Deadline(60 * minutes, started), seed, tell, crew)
+    try:
+        return _known(question, wanted, target, times, tell, result, learned)
+    except KeyboardInterrupt:  # the model is there: what is known of it takes seconds, and is looked at again
+        tell("Interrupted: the model is kept")
+        return _known(question, wanted, target, times, tell, result, learned)
+
+
+def _known(
+    question: Question,
+    wanted: Preferences,
+    target: tuple[str, Target, Together],
+    times: tuple[float, int, float],
+    tell: Progress,
+    result: Tested,
+    learned: Learned,
+) -> Model:
+    """A model that was learned and tested, with what is known of it."""
+    (name, asked, together), (_, seed, _) = target, times
     result, decided = wanted.decided(question, result, seed)
     conformal = _conformal(question, result, learned, seed) if question.classes is None else None
     tell("What is known of it")

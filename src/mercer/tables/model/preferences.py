@@ -85,7 +85,7 @@ class Preferences:
         return replace(result, predicted=predicted, others=answers), made
 
     def _fixed(self, question: Question) -> Decision:
-        if isinstance(self.threshold, int | float):
+        if self.threshold is not None:
             return Decision(threshold=float(self.threshold))
         if self.costs is not None:
             return Decision(costs=costs_of(self.costs, question.classes))
