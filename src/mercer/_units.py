@@ -325,3 +325,17 @@ def _mixed(bits: np.ndarray) -> np.ndarray:
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return z ^ (z >> np.uint64(31))
+
+
+def in_turn(units: np.ndarray, order: np.ndarray) -> np.ndarray:
+    """The rows of an order, so that every unit has its first row before any has its second.
+
+    >>> in_turn(np.array([0, 0, 0, 1, 2]), np.arange(5)).tolist()
+    [0, 3, 4, 1, 2]
+    """
+    _, place, counts = np.unique(units[order], return_inverse=True, return_counts=True)
+    rank = np.empty(len(order), dtype=np.intp)  # how many of its unit come before a row
+    rank[np.argsort(place, kind="stable")] = np.arange(len(order)) - np.repeat(
+        counts.cumsum() - counts, counts
+    )
+    return order[np.argsort(rank, kind="stable")]

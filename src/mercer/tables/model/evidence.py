@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 
 import mercer
+from mercer._units import in_turn
 from mercer.estimators import KernelRidge
 from mercer.kernels import Dot, Kernel
 from mercer.kernels.transforms import LengthScales
@@ -264,7 +265,8 @@ def _loo_curve(question: Question, learned: Learned, seed: int) -> tuple[np.ndar
     # To leave out many rows together takes as long as they are many.
     largest = int(np.unique(question.units, return_counts=True)[1].max())
     most = _CURVE_ROWS if largest <= _LARGE_UNIT else _FEW_ROWS
-    rows = np.random.default_rng(seed).permutation(len(question.y))[:most]
+    order = np.random.default_rng(seed).permutation(len(question.y))
+    rows = (order if largest <= _LARGE_UNIT else in_turn(question.units, order))[:most]
     X, Y = question.points(learned.columns)[rows], question.codes()[rows]
     # A forest has seen the targets that are left out here.
     middle, kernel = learned.found.best.mu / len(rows), without_forests(learned.found.best.kernel)

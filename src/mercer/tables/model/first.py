@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mercer._units import Split, alone, count, fewest_in_a_class, held_out
+from mercer._units import Split, alone, count, fewest_in_a_class, held_out, in_turn
 from mercer.representations import Full
 from mercer.tables.model.columns import Columns
 from mercer.tables.model.deadline import Deadline
@@ -30,7 +30,8 @@ def first_part(
     """
     rows = np.sort(some_rows(question.y, question.task, seed, _ROWS))
     if np.unique(question.units[rows], return_counts=True)[1].max() > _LARGE_UNIT:
-        rows = np.sort(np.random.default_rng(seed).permutation(rows)[:_FEW_ROWS])
+        order = np.random.default_rng(seed).permutation(len(question.y))
+        rows = np.sort(in_turn(question.units, order)[:_FEW_ROWS])
     some = question.take(rows)
     if count(some.units) < 2 or len(rows) > 2 * _ROWS:
         return None
