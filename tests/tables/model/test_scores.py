@@ -70,3 +70,15 @@ def test_copies_have_one_say():
 
 def test_a_file_of_an_earlier_version_has_no_comparison():
     assert not Contender("constant", ()).better and not Contender("constant", ()).worse
+
+
+def test_one_set_of_rows_says_nothing_of_others():
+    """Intervals are all there could be, and nobody is better beyond noise."""
+    rng = np.random.default_rng(0)
+    y = rng.standard_normal(40)
+    asked = Question(Table.of(y[:, None]), y, "regression", None)
+    answers = {"mercer": (y + 1.0, None), "other": (y, None)}
+    ours, other = Resamples.of(asked, y, np.zeros(40, dtype=int), 0).contenders(answers)
+    intervals = {s.name: (s.low, s.high) for s in ours.scores}
+    assert intervals == {"RMSE": (0.0, np.inf), "MAE": (0.0, np.inf), "R²": (-np.inf, 1.0)}
+    assert other.apart == (-np.inf, np.inf) and not other.better

@@ -67,6 +67,12 @@ class Metric:
         """The largest value there is."""
         return _KNOWN[self.name].most
 
+    @property
+    def range(self) -> tuple[float, float]:
+        """The smallest and the largest value there could be."""
+        shares = self.judges != "numbers" and self.larger_is_better
+        return 0.0 if shares or not self.larger_is_better else -np.inf, self.most
+
     def value(self, truth: Any, predicted: Any, probability: Any = None) -> float:
         """The number scikit-learn gives; NaN where these rows can't say it, having one label only.
 

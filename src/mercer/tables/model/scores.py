@@ -87,7 +87,9 @@ class Resamples:
             else:
                 values = metric.values(self.truth, predicted, probability, self.weights)
                 costs = -values if metric.larger_is_better else values
-            apart = None if ours is None else _quantiles(costs - ours)
+            # One set of rows that belong together says nothing of how much others differ from it.
+            several = count(self.units) > 1
+            apart = None if ours is None else _quantiles(costs - ours) if several else (-np.inf, np.inf)
             ours = costs if ours is None else ours
             found.append(Contender(name, self.scores(predicted, probability, decided), apart))
         return tuple(found)
@@ -130,6 +132,8 @@ class Resamples:
 
     def _score(self, metric: Metric, predicted: Any, probability: Any) -> Score:
         value = metric.value(self.truth, predicted, probability)
+        if count(self.units) < 2:
+            return Score(metric.words, value, *metric.range, metric.larger_is_better)
         low, high = _quantiles(metric.values(self.truth, predicted, probability, self.weights))
         if value == metric.most and metric.judges != "numbers":
             # Resamples of rows without an error have none either, which proves little where rows are few.
