@@ -413,3 +413,56 @@ def test_refused(name, quick):
 def test_an_unknown_column_is_an_error_of_tables(quick):
     with pytest.raises(TableError):
         quick(TABLE, "price")
+
+
+# -- what came up in trials -----------------------------------------------------------------------
+
+
+def test_few_rows_may_lack_what_all_have(at_once):
+    """The first model is of some rows: there a column may be constant, or each of its words another one."""
+    x = np.zeros(1500)
+    x[[5, 700]] = 3.0, 4.0
+    sound(at_once({"x": x}, x + 0.1 * RNG.standard_normal(1500)), {"x": x[:9]})
+
+
+def test_an_array_that_changes_meanwhile_changes_nothing(at_once):
+    A, told = RNG.standard_normal((N, 2)), []
+
+    def spoil(text):
+        told.append(text)
+        if len(told) == 2:
+            A[:] = 1e9
+
+    before = at_once(A.copy(), Y)
+    after = at_once(A, Y, progress=spoil)
+    assert len(told) > 2 and (A == 1e9).all()
+    np.testing.assert_array_equal(after.predict(np.ones((3, 2))), before.predict(np.ones((3, 2))))
+
+
+def test_a_threshold_of_any_real_kind(at_once):
+    asked = {"threshold": np.float32(0.25), "minutes": 1.0}
+    assert at_once(TABLE, LABELS, **asked).decision.threshold == 0.25
+
+
+def test_few_groups_are_all_tested(at_once, monkeypatch):
+    monkeypatch.setattr("mercer.tables.model.evaluation._HOLD_OUT_FROM", 40)
+    groups = np.arange(N) % 6
+    model = at_once(TABLE, Y, groups=groups)
+    assert len(model.evidence.truth) == N and "cross-validation" in model.evidence.how
+
+
+def test_seeds_are_those_of_scikit_learn(at_once):
+    with pytest.raises(ValueError, match="2\\*\\*32"):
+        at_once(TABLE, Y, random_state=2**32)
+
+
+def test_an_interruption_at_the_last_moment_keeps_the_model(at_once):
+    told = []
+
+    def interrupt(text):
+        told.append(text)
+        if text == "What is known of it" and told.count(text) == 1:
+            raise KeyboardInterrupt
+
+    sound(at_once(TABLE, Y, progress=interrupt), TABLE)
+    assert told.count("What is known of it") == 2
