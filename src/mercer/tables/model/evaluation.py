@@ -39,7 +39,7 @@ _LEAVE_ONE_OUT_UP_TO, _LEAVE_UNITS_OUT_UP_TO = 5000, 2000
 _LEAST_GAIN = 0.5
 # Shares of the time: of searches in folds and of the last one; where one part is held out, of the one search
 # with the fits that follow, and of these at most; of the models beside ours.
-_FOLDS_SHARE, _LAST_SHARE = 0.55, 0.25
+_FOLDS_SHARE, _LAST_SHARE = 0.42, 0.38
 _ONCE_SHARE, _FITS_SHARE = 0.82, 0.45
 _BESIDE_SHARE = 0.08
 # Time for fits is kept free for so many times the forecast of an exact one of so many columns.
