@@ -393,7 +393,12 @@ REFUSED = {
     "less than no time": (TABLE, Y, {"minutes": -1}, "minutes must be positive"),
     "no number of minutes": (TABLE, Y, {"minutes": math.nan}, "minutes must be positive"),
     "a wrong task": (TABLE, Y, {"task": "clustering"}, "task must be 'regression' or 'classification'"),
-    "no seed": (TABLE, Y, {"random_state": None}, "random_state must be a whole number from 0 on, got None"),
+    "no seed": (
+        TABLE,
+        Y,
+        {"random_state": None},
+        "random_state must be a whole number from 0 to .*, got None",
+    ),
     "a negative seed": (TABLE, Y, {"random_state": -1}, "random_state must be a whole number"),
     "nothing to learn from": ({"x": np.ones(N)}, Y, {}, r"no column is left to learn from \(x: constant\)"),
     "infinite numbers": ({"x": np.where(X1 > 5, np.inf, X1)}, Y, {}, "'x': inf is not a finite number"),

@@ -82,6 +82,7 @@ def test_groups_follow_their_rows(quick):
 def test_many_rows_hold_units_out(quick, monkeypatch):
     monkeypatch.setattr("mercer.tables.model.evaluation._HOLD_OUT_FROM", 100)
     monkeypatch.setattr("mercer.tables.model.evaluation._SMALLEST_TEST", 40)
+    monkeypatch.setattr("mercer.tables.model.evaluation._FEW_UNITS", 40)
     model = quick(columns(NOISE[SHUFFLED]), LUCK[SHUFFLED])
     assert model.evidence.how.startswith("40 rows held out")
     assert model.evidence.scores[2].value < 0.2 and len(np.unique(model.evidence.truth)) == 10
