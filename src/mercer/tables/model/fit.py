@@ -176,11 +176,11 @@ def fit(
         means = (float(minutes), seed, allowance, checkpoint, tell, why, crew)
         return fit_large(LargeTask(source, name, task, groups, *means, wanted))
     started = time.monotonic()
-    held = _held(X, kinds)
-    X = held if isinstance(X, Place) else X
+    held, from_file = _held(X, kinds), isinstance(X, Place)
+    X = held if from_file else X
     table, asked, name, labels = _asked(X, held.drop(*ignored), y, target, task, groups)
-    # A copy: whoever goes on with their arrays while this takes minutes shall not change what is learned.
-    table = table.take(np.arange(len(table)))
+    if not from_file:  # whoever goes on with their arrays meanwhile shall not change what is learned
+        table = table.take(np.arange(len(table)))
     _require_rows(table)
     texts = free_texts(table)
     together = Together.of(table, labels, texts, asked.y)
