@@ -46,10 +46,6 @@ class Deadline:
         """One for a stage that should take so long; it ends with the deadline."""
         return Clock(min(seconds, self.left))
 
-    def affords(self, seconds: float) -> bool:
-        """Is there time for what was forecast to take so long?"""
-        return seconds <= self.left
-
     @contextmanager
     def stage(self, name: str, seconds: float | None = None) -> Iterator[None]:
         """A part of the work that can be left out, and is where it does not end in so many seconds."""
