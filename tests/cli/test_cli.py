@@ -65,3 +65,18 @@ def test_without_typer_it_says_what_to_install(monkeypatch, capsys):
     monkeypatch.delitem(sys.modules, "mercer.cli.app")
     assert main(["--version"]) == 1
     assert "pip install 'mercer[cli,plot]'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("options", [[], ["--json"]])
+def test_interrupted_while_a_command_is_imported(options, monkeypatch, capsys):
+    """Before there is a command that could answer."""
+
+    class Interrupting:
+        def find_spec(self, name, path=None, target=None):
+            if name == "mercer.cli.app":
+                raise KeyboardInterrupt
+
+    monkeypatch.delitem(sys.modules, "mercer.cli.app", raising=False)
+    monkeypatch.setattr(sys, "meta_path", [Interrupting(), *sys.meta_path])
+    assert main(["fit", "table.csv", *options]) == 130
+    assert "interrupted; nothing was written" in capsys.readouterr().err

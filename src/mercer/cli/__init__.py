@@ -16,6 +16,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; None takes the arguments of the process. What it returns is the exit code."""
     words = sys.argv[1:] if arguments is None else list(arguments)
     try:
+        return _run(words)
+    except KeyboardInterrupt:  # while a command was imported: later it answers itself
+        said = "interrupted; nothing was written"
+        print(json.dumps({"error": said}) if "--json" in words else f"mercer: {said}", file=sys.stderr)
+        return INTERRUPTED
+
+
+def _run(words: list[str]) -> int:
+    try:
         from mercer.cli.app import app
     except ModuleNotFoundError as missing:
         if (missing.name or "").split(".")[0] not in ("typer", "rich"):

@@ -15,6 +15,7 @@ import pytest
 
 import mercer
 from mercer.tables.model.effort import Effort
+from mercer.tables.model.large import LargeTable
 from mercer.tables.reading import Table, TableError
 
 RNG = np.random.default_rng(0)
@@ -282,6 +283,9 @@ def test_columns_that_are_not_looked_at_and_kinds_that_were_said(at_once, tmp_pa
     assert at_once(whole, Y[:12], target="gain", ignore=["gain"]).target == "gain"
     with pytest.raises(TableError, match="there is no column 'w'"):
         at_once(path, "gain", ignore=["w"])
+    for given, y in ((whole, "gain"), (whole[["x"]], Y[:12]), (path, "gain"), (LargeTable(path), "gain")):
+        with pytest.raises(TableError, match="there is no column 'w'"):
+            at_once(given, y, kinds={"w": "text"})
     with pytest.raises(ValueError, match="ignore: 'gain' is the target"):
         at_once(path, target="gain", ignore=["gain"])
     with pytest.raises(ValueError, match="ignore: 'z' is the column of groups"):

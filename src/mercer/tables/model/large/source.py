@@ -54,7 +54,7 @@ class LargeTable:
             return name in self.without
 
         for table in self.place.parts(self.kinds, len(self.kinds) if self._known else 16, skip):
-            table.drop(*left)  # an error: these are not there
+            table.drop(*left, *(self.kinds.keys() - set(self.without)))  # an error: these are not there
             if not self._known and len(table):
                 self.kinds, self._known = seen_kinds(table) | self.kinds, True
             if identity is None:
