@@ -145,7 +145,9 @@ class Params:
         shown = []
         for p in _signature(type(self)):  # type: ignore[arg-type]
             value = getattr(self, p.name)
-            if p.default is not p.empty and same_value(value, p.default):
+            # A number of which something was said is shown, whatever the number.
+            plain = not isinstance(value, float) or type(value).__module__.partition(".")[0] != "mercer"
+            if plain and p.default is not p.empty and same_value(value, p.default):
                 continue
             shown.append(f"{p.name}={show(value)}")
         return f"{type(self).__name__}({', '.join(shown)})"

@@ -3,6 +3,7 @@
 from mercer.kernels.algebra import Constant, Product, Sum
 from mercer.kernels.angular import ArcCosine, Cosine
 from mercer.kernels.base import Kernel
+from mercer.kernels.declared import Declared, believed, bounded, fixed
 from mercer.kernels.dot import Dot, Linear, Polynomial, Sigmoid
 from mercer.kernels.finite import Finite, Precomputed
 from mercer.kernels.forest import Forest
@@ -38,6 +39,7 @@ __all__ = [
     "OnColumns",
     "Constant",
     "Cosine",
+    "Declared",
     "Dot",
     "EdgeHistogram",
     "EditDistance",
@@ -80,6 +82,9 @@ __all__ = [
     "VertexHistogram",
     "WeightedDegree",
     "WeisfeilerLehman",
+    "believed",
+    "bounded",
     "check",
     "columns",
+    "fixed",
 ]

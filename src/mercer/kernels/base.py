@@ -42,6 +42,8 @@ class Kernel(Params):
     positive: tuple[str, ...] = ()
     # Those of them whose logarithm `gradient_log_params` differentiates in.
     log_params: tuple[str, ...] = ()
+    # The one of them that says what a common factor of all coordinates says, if there is one.
+    width: str = ""
     # Are the points rows of a numeric table (rather than strings, graphs, indices, …)?
     vectors: bool = True
     # Is it an inner product of sparse features, which `counts` gives?

@@ -137,6 +137,7 @@ class Sigmoid(Dot):
 
     positive = ("a",)
     log_params = ("a",)
+    width = "a"
     indefinite = True  # whoever asks for it by name wants it
 
     def __init__(self, a=1.0, c=0.0):

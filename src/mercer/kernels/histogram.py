@@ -33,6 +33,7 @@ class ChiSquared(_Histogram):
     statistic = ChiSquare()
     positive = log_params = ("gamma",)
     infinitely_divisible = True
+    width = "gamma"
 
     def __init__(self, gamma=1.0):
         self.gamma = gamma

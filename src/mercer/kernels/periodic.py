@@ -25,6 +25,7 @@ class Periodic(Profiled):
 
     positive = log_params = ("period", "sigma")
     infinitely_divisible = True
+    width = "period"
 
     def __init__(self, period=1.0, sigma=1.0):
         self.period = period

@@ -31,6 +31,10 @@ class Radial(Profiled):
 
     statistic: Statistic = SquaredDistance()
 
+    @property
+    def width(self):  # type: ignore[override]
+        return "sigma" if "sigma" in self.log_params else ""
+
     def from_data(self, X):
         return {
             name: median_distance(self.statistic, X) for name in self.positive if getattr(self, name) is None

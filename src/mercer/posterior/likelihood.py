@@ -9,6 +9,7 @@ from scipy.linalg import lapack
 from sklearn.base import clone
 
 from mercer.kernels.base import Kernel
+from mercer.kernels.declared import may_move, moved
 from mercer.kernels.transforms import LengthScales
 from mercer.operators.factor import mirror_upper
 
@@ -16,26 +17,48 @@ from mercer.operators.factor import mirror_upper
 Named = tuple[str, int]
 
 
-def free_parameters(kernel: Kernel, prefix: str = "", inside_lengths: bool = False) -> list[Named]:
-    """Names of a kernel's continuous parameters, each with its number of values.
+def free_parameters(kernel: Kernel) -> list[Named]:
+    """Names of a kernel's continuous parameters that may move, each with its number of values.
 
     Own parameters come in the order in which the class names them, then those of the kernels inside, left
-    before right. A kernel's own width is left alone under length scales, which say the same.
+    before right. What is `fixed` is left out, and the only width there is under length scales, which say the
+    same.
 
     Examples
     --------
-    >>> from mercer.kernels import Gaussian, RationalQuadratic
+    >>> from mercer.kernels import Gaussian, Periodic, RationalQuadratic, fixed
     >>> free_parameters(2.0 * Gaussian(1.0).scaled([1.0, 3.0]) + RationalQuadratic(1.0, 2.0))
     [('left__factor', 1), ('left__kernel__lengths', 2), ('right__alpha', 1), ('right__sigma', 1)]
+    >>> free_parameters((2.0 * RationalQuadratic(1.0, 2.0)).scaled([1.0, 3.0]))
+    [('lengths', 2), ('kernel__factor', 1), ('kernel__kernel__alpha', 1)]
+    >>> free_parameters(Periodic(period=fixed(1.0)))
+    [('sigma', 1)]
     """
+    return _free(kernel, "", frozenset())
+
+
+def _free(kernel: Kernel, prefix: str, redundant: frozenset[str]) -> list[Named]:
     out: list[Named] = []
-    if isinstance(kernel, LengthScales):
+    if isinstance(kernel, LengthScales) and may_move(kernel.lengths):
         out.append((prefix + "lengths", len(kernel.lengths)))
-    elif not inside_lengths:
-        out += [(prefix + name, 1) for name in kernel.log_params if getattr(kernel, name) > 0]
+        widths = _widths(kernel.kernel, f"{prefix}kernel__")
+        if len(widths) == 1 and all(map(may_move, kernel.lengths)):
+            redundant |= frozenset(widths)
+    for name in kernel.log_params:
+        value = getattr(kernel, name)
+        if value > 0 and may_move(value) and prefix + name not in redundant:
+            out.append((prefix + name, 1))
     for name, child in kernel.children().items():
-        out += free_parameters(child, f"{prefix}{name}__", isinstance(kernel, LengthScales))
+        out += _free(child, f"{prefix}{name}__", redundant)
     return out
+
+
+def _widths(kernel: Kernel, prefix: str) -> list[str]:
+    """Names of what a common factor of all coordinates says as well, in a kernel and its children."""
+    own = [prefix + kernel.width] if kernel.width else []
+    if isinstance(kernel, LengthScales):
+        return [*own, prefix + "lengths"]
+    return own + [w for name, child in kernel.children().items() for w in _widths(child, f"{prefix}{name}__")]
 
 
 def labels_of(names: list[Named]) -> tuple[str, ...]:
@@ -55,11 +78,11 @@ def logs_of(kernel: Kernel, names: list[Named]) -> np.ndarray:
 
 
 def with_logs(kernel: Kernel, names: list[Named], theta: np.ndarray) -> Kernel:
-    """The kernel whose parameters have these logarithms."""
-    values, at = {}, 0
+    """The kernel whose parameters have these logarithms; what was said of them is said again."""
+    values, at, given = {}, 0, kernel.get_params()
     for name, size in names:
         part = np.exp(theta[at : at + size])
-        values[name] = part if name.endswith("lengths") else float(part[0])
+        values[name] = moved(given[name], part if name.endswith("lengths") else float(part[0]))
         at += size
     return clone(kernel).set_params(**values) if values else kernel
 

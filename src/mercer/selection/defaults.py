@@ -18,9 +18,10 @@ from mercer.estimators.base import KernelMachine
 from mercer.estimators.inputs import KernelInputs
 from mercer.estimators.neighbours import KernelNeighbours
 from mercer.kernels import Kernel, Precomputed
+from mercer.kernels.declared import Declared, may_move
 from mercer.kernels.order import order_of
 from mercer.kernels.unary import Scale
-from mercer.selection.dimensions import Integer, Real
+from mercer.selection.dimensions import Choice, Dimension, Distribution, Integer, Real
 from mercer.selection.objectives import Data
 
 # Factors around the value a kernel finds for itself.
@@ -107,8 +108,11 @@ class Ranges:
             raise ValueError(f"space[{name!r}] is None, and there is no range by default: give (low, high)")
         return found
 
-    def of_kernel(self, kernel: Kernel) -> dict[str, Real]:
-        """Two decades each side of every positive parameter, as it stands or as the data have it."""
+    def of_kernel(self, kernel: Kernel) -> dict[str, Dimension]:
+        """Two decades each side of every positive parameter, as it stands or as the data have it.
+
+        Of those of which the kernel says more: between their bounds, or where the prior is; fixed ones stay.
+        """
         if isinstance(kernel, Precomputed):
             return {}
         resolved = kernel.resolve(self.points)
@@ -149,16 +153,28 @@ def _has_none(value: Any) -> bool:
     return value is None or (isinstance(value, Mapping) and any(v is None for v in value.values()))
 
 
-def _positive(kernel: Kernel, prefix: str = "") -> dict[str, Real]:
-    found = {}
+def _positive(kernel: Kernel, prefix: str = "") -> dict[str, Dimension]:
+    found: dict[str, Dimension] = {}
     for name in dict.fromkeys((*kernel.positive, *kernel.log_params)):
         given = getattr(kernel, name)
         value = float(given) if isinstance(given, numbers.Real) else math.nan
-        if 0 < value < math.inf:
-            found[prefix + name] = Real(value / _AROUND, value * _AROUND, log=True)
+        if 0 < value < math.inf and may_move(given):
+            found[prefix + name] = _around(given)
     for name, child in kernel.children().items():
         found |= _positive(child, f"{prefix}{name}__")
     return found
+
+
+def _around(given: Any) -> Dimension:
+    """Where to look for a positive parameter: two decades each side, or where the kernel says."""
+    low, high = float(given) / _AROUND, float(given) * _AROUND
+    if not isinstance(given, Declared):
+        return Real(low, high, log=True)
+    unbounded = not given.low > 0 and math.isinf(given.high)
+    if given.prior is not None and unbounded and hasattr(given.prior, "distribution"):
+        return Distribution(given.prior.distribution())
+    low, high = given.low or low, min(given.high, high) if math.isinf(given.high) else given.high
+    return Real(low, high, log=True) if low < high else Choice([low])
 
 
 def _keeps_order(kernel: Kernel, name: str, X: Any) -> bool:

@@ -28,6 +28,7 @@ from mercer.posterior.likelihood import (
     slopes_as_vector,
     with_logs,
 )
+from mercer.selection.parameters import declared, within
 
 # Logarithms: length scales may leave their starting point by this much (a factor of 150 to 3000 or so).
 _SHORTER, _LONGER = 5.0, 8.0
@@ -219,7 +220,8 @@ def refine(
     Minimises (n/2) log L + Σ (log θ_j − c)²/2s² by L-BFGS, where L is the leave-one-out mean squared error of
     least squares with one coefficient an example, and with an offset if the machine has one. The second term,
     with c the starting value, keeps the many length scales of few examples from following the noise. One
-    length scale a feature is asked for by ``kernel.scaled(…)``.
+    length scale a feature is asked for by ``kernel.scaled(…)``. What the kernel says of its parameters holds:
+    `mercer.kernels.fixed`, `bounded`, and of `believed` ones the prior in place of that term.
 
     Parameters
     ----------
@@ -288,19 +290,27 @@ def descend(
     kept = surface.kept
     names = [(name, n) for name, n in free_parameters(kernel) if lengths or name.split("__")[-1] == "factor"]
     first = np.append(logs_of(kernel, names), np.log(mu))
+    said = declared(kernel, names)
+    priors = {i: value.prior for i, value in enumerate(said) if value is not None and value.prior}
+    pulled = np.array([i not in priors for i in range(len(said))], dtype=bool)
 
     def objective(theta: np.ndarray) -> tuple[float, np.ndarray, float]:
         k, m = with_logs(kernel, names, theta), float(np.exp(theta[-1]))
         error, value, slopes, slope_mu = surface.value_and_slopes(k, m)
         gradient = np.append(slopes_as_vector(slopes, names), slope_mu)
-        away = theta[:-1] - first[:-1]
+        away = np.where(pulled, theta[:-1] - first[:-1], 0.0)
         gradient[:-1] += away / spread**2
-        return value + 0.5 * float(away @ away) / spread**2, gradient, error
+        value += 0.5 * float(away @ away) / spread**2
+        for i, prior in priors.items():
+            density, slope = prior.log_density(float(theta[i]))
+            value, gradient[i] = value - density, gradient[i] - slope
+        return value, gradient, error
 
     # Below a millionth of k(x,x) a shift is no noise any more, only a way to follow rounding.
     size = float(np.mean(kernel.diag(surface.X)))
     floor = min(np.log(_SMALLEST_SHIFT * size), first[-1]) if size > 0 else first[-1]
-    bounds = [(v - _SHORTER, v + _LONGER) for v in first[:-1]] + [(floor, first[-1] + 12)]
+    wide = np.column_stack([first[:-1] - _SHORTER, first[:-1] + _LONGER])
+    bounds = [*map(tuple, within(wide, said)), (floor, first[-1] + 12)]
     found = lowest(objective, first, bounds, max_iter, seconds)
     if found is None:
         raise np.linalg.LinAlgError(

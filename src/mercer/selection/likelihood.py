@@ -136,6 +136,8 @@ def maximum_likelihood(
         On parameters as named in ``machine.posterior().parameters``, or by any end of such a name that fits
         no other parameter: "period" for "left__right__period". "lengths" stands for all of "lengths[0]",
         "lengths[1]", …
+        Priors, bounds and fixed parameters may stand in the kernel itself, too: ``Periodic(fixed(1.0))``,
+        `mercer.kernels.bounded` and `believed`. What is said here comes before what is said there.
     fixed : such names of parameters that stay as they are
     bounds : {name: (low, high)}
         A factor of 3000 either way if not given; the noise from 1e-8 k(x,x) on, to which a smaller λn of the

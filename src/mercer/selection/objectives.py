@@ -18,11 +18,13 @@ from sklearn.utils import indexable
 from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.validation import _check_sample_weight, _num_samples, has_fit_parameter
 
+from mercer._params import is_number
 from mercer._resolve import representation_of
 from mercer._units import Split, alone, count, folds, units_of
 from mercer.estimators.answers import Judged
 from mercer.estimators.base import KernelMachine
 from mercer.estimators.tensors import on_host
+from mercer.kernels.declared import Declared
 from mercer.representations import Representation
 from mercer.selection.dimensions import Choice, Dimension
 from mercer.selection.path import leave_one_out_error, path_of_units
@@ -202,8 +204,15 @@ Objective = LeaveOneOut | CrossValidation
 
 
 def configured(estimator: Any, params: Mapping[str, Any]) -> Any:
-    """A fresh estimator with these parameters."""
-    return clone(estimator).set_params(**copies(params))
+    """A fresh estimator with these parameters; what its kernel says of some it says of new values, too."""
+    model, given = clone(estimator), copies(params)
+    known = model.get_params()
+    for name, value in given.items():
+        whole = any(name.startswith(f"{other}__") for other in given)  # another kernel altogether
+        said = None if whole else known.get(name)
+        if isinstance(said, Declared) and is_number(value) and said.low <= value <= said.high:
+            given[name] = said.moved(float(value))
+    return model.set_params(**given)
 
 
 def copies(params: Mapping[str, Any]) -> dict[str, Any]:

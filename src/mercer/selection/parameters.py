@@ -11,8 +11,9 @@ import numpy as np
 
 from mercer.kernels import Constant, LengthScales, Mahalanobis, OnColumns, Power, Product, PullBack, Scale
 from mercer.kernels.base import Kernel
+from mercer.kernels.declared import Declared
 from mercer.posterior import Observations
-from mercer.posterior.likelihood import labels_of
+from mercer.posterior.likelihood import Named, labels_of
 from mercer.selection.priors import Belief
 
 # Logarithms: how far parameters may leave their starting point, and the noise relative to k(x,x).
@@ -64,7 +65,9 @@ class Movable:
         labels = (*labels_of(seen.names), "noise")
         overall = set() if not profiled(scale) or seen.kernel is None else _factors(seen.kernel)
         redundant = tuple(label for label in labels if label in overall)
+        said = [] if seen.kernel is None else declared(seen.kernel, seen.names)
         free = np.array([label not in overall for label in labels])
+        free[[i for i, value in enumerate(said) if value is not None and not value.moves]] = False
         for name in (fixed,) if isinstance(fixed, str) else tuple(fixed):
             free[_matching(name, labels, "fixed")] = False
         if not free.any():
@@ -73,7 +76,10 @@ class Movable:
             for name in names:
                 _refuse_redundant(name, labels, redundant, what)
         size = math.log(_mean_square(seen))
-        return cls(labels, free, _box(seen, size, labels, bounds), _beliefs(labels, priors), redundant, size)
+        beliefs = {i: value.prior for i, value in enumerate(said) if value is not None and value.prior}
+        beliefs |= _beliefs(labels, priors)
+        box = _box(seen, size, labels, bounds, said)
+        return cls(labels, free, box, {i: b for i, b in beliefs.items() if free[i]}, redundant, size)
 
     @property
     def limits(self) -> list[tuple[float, float]]:
@@ -95,6 +101,36 @@ class Movable:
                 theta[i] = belief.draw(rng)
             starts.append(np.clip(theta, *self.box.T))
         return starts
+
+
+def declared(kernel: Kernel, names: list[Named]) -> list[Declared | None]:
+    """What was said of each of these values in the kernel itself.
+
+    >>> from mercer.kernels import Gaussian, bounded, fixed
+    >>> declared(2.0 * Gaussian(1.0).scaled([fixed(1.0), bounded(2.0, 1.0, 3.0)]), [("kernel__lengths", 2)])
+    [fixed(1.0), bounded(2.0, 1.0, 3.0)]
+    """
+    given = kernel.get_params()
+    values = [v for name, _ in names for v in (given[name] if name.endswith("lengths") else [given[name]])]
+    return [v if isinstance(v, Declared) else None for v in values]
+
+
+def within(box: np.ndarray, said: list[Declared | None]) -> np.ndarray:
+    """Bounds of logarithms, where a parameter has none of its own; one that is fixed has both at its value.
+
+    >>> from mercer.kernels import fixed
+    >>> within(np.array([[-1.0, 1.0], [-1.0, 1.0]]), [None, fixed(1.0)])
+    array([[-1.,  1.],
+           [ 0.,  0.]])
+    """
+    box = np.array(box)
+    for i, value in enumerate(said):
+        if value is not None and not value.moves:
+            box[i] = math.log(value)
+        elif value is not None:
+            box[i, 0] = math.log(value.low) if value.low > 0 else box[i, 0]
+            box[i, 1] = math.log(value.high) if value.high < math.inf else box[i, 1]
+    return box
 
 
 def _factors(kernel: Kernel, prefix: str = "") -> set[str]:
@@ -167,12 +203,17 @@ def _beliefs(labels: tuple[str, ...], priors: dict[str, Belief]) -> dict[int, Be
 
 
 def _box(
-    seen: Observations, size: float, labels: tuple[str, ...], bounds: dict[str, tuple[float, float]]
+    seen: Observations,
+    size: float,
+    labels: tuple[str, ...],
+    bounds: dict[str, tuple[float, float]],
+    said: list[Declared | None],
 ) -> np.ndarray:
-    """Bounds of the logarithms."""
+    """Bounds of the logarithms: as asked for, else as the kernel says, else wide ones."""
     first = seen.theta
     box = np.column_stack([first - _AWAY, first + _AWAY])
     box[-1] = size + math.log(_LEAST_NOISE), max(first[-1], size) + 1.5 * _AWAY
+    box[: len(said)] = within(box[: len(said)], said)
     for name, pair in bounds.items():
         try:
             low, high = (float(end) for end in pair)

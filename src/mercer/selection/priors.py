@@ -44,6 +44,12 @@ class LogNormal(Params):
         off = (log_value - math.log(self.median)) / self.spread
         return -0.5 * off * off - math.log(self.spread * math.sqrt(2 * math.pi)), -off / self.spread
 
+    def distribution(self) -> Any:
+        """Of θ, as SciPy has it."""
+        from scipy.stats import lognorm
+
+        return lognorm(self.spread, scale=self.median)
+
     def draw(self, rng: np.random.Generator) -> float:
         """A value of log θ."""
         return math.log(self.median) + self.spread * float(rng.standard_normal())
@@ -74,6 +80,12 @@ class Gamma(Params):
         value = math.exp(log_value)
         constant = self.shape * math.log(self.rate) - math.lgamma(self.shape)
         return self.shape * log_value - self.rate * value + constant, self.shape - self.rate * value
+
+    def distribution(self) -> Any:
+        """Of θ, as SciPy has it."""
+        from scipy.stats import gamma
+
+        return gamma(self.shape, scale=1 / self.rate)
 
     def draw(self, rng: np.random.Generator) -> float:
         """A value of log θ."""
