@@ -25,6 +25,7 @@ from mercer.losses import (
     Poisson,
     Quantile,
     Squared,
+    SquaredEpsilonInsensitive,
     SquaredHinge,
 )
 from mercer.representations import Features, Full, Lasso, Nystrom
@@ -36,6 +37,7 @@ LOSSES = {
     "huber": Huber,
     "absolute": Absolute,
     "epsilon": EpsilonInsensitive,
+    "squared_epsilon": SquaredEpsilonInsensitive,
     "quantile": Quantile,
     "poisson": Poisson,
     "logistic": Logistic,

@@ -40,6 +40,11 @@ LOSSES = {
     "Squared": _separate(lambda y, s: (y - s) ** 2, lambda y, s: 2 * (s - y), lambda y, s: 2 + 0 * s),
     "Huber": huber(1.0),
     "Poisson": _separate(lambda y, s: np.exp(s) - y * s, lambda y, s: np.exp(s) - y, lambda y, s: np.exp(s)),
+    "SquaredEpsilonInsensitive": _separate(
+        lambda y, s: np.maximum(0, np.abs(y - s) - 0.1) ** 2,
+        lambda y, s: np.where(y - s > 0.1, -2 * (y - s - 0.1), np.where(s - y > 0.1, 2 * (s - y - 0.1), 0)),
+        lambda y, s: 2.0 * (np.abs(y - s) > 0.1),
+    ),
     "Logistic": _separate(
         lambda y, s: np.log(1 + np.exp(-y * s)),
         lambda y, s: -y * sigmoid(-y * s),

@@ -150,6 +150,7 @@ def test_names_in_the_design_are_there():
     assert exported >= {
         "SquaredHinge",
         "EpsilonInsensitive",
+        "SquaredEpsilonInsensitive",
         "Absolute",
         "Quantile",
         "Exponential",

@@ -4,8 +4,12 @@ import numpy as np
 import pytest
 from scipy.special import huber
 from sklearn.metrics import mean_absolute_error, mean_pinball_loss, mean_squared_error
+from sklearn.svm import LinearSVR
 
-from mercer.losses import Absolute, EpsilonInsensitive, Huber, Quantile, Squared
+from mercer import KernelRegressor
+from mercer.kernels import Linear
+from mercer.losses import Absolute, EpsilonInsensitive, Huber, Quantile, Squared, SquaredEpsilonInsensitive
+from mercer.solvers import Dual
 
 RNG = np.random.default_rng(0)
 Y, S = RNG.normal(scale=2, size=(200, 1)), RNG.normal(scale=2, size=(200, 1))
@@ -41,6 +45,30 @@ def test_epsilon_insensitive_is_the_distance_to_a_tube(epsilon):
     nearest = np.clip(S, Y - epsilon, Y + epsilon)
     loss = EpsilonInsensitive(epsilon)
     assert loss.value(Y, S).mean() == pytest.approx(mean_absolute_error(nearest, S))
+    squared = SquaredEpsilonInsensitive(epsilon)
+    assert squared.value(Y, S).mean() == pytest.approx(mean_squared_error(nearest, S))
+
+
+@pytest.mark.parametrize("offset", [False, True])
+@pytest.mark.parametrize("solver", ["newton", Dual(tol=1e-8), "auto"], ids=str)
+def test_squared_epsilon_insensitive_is_liblinears(solver, offset):
+    """An offset is a feature there, penalised as all are: one more coordinate that is always 1."""
+    X, w = RNG.normal(size=(80, 3)), np.array([1.0, -2.0, 0.5])
+    y = X @ w + 3 + 0.3 * RNG.normal(size=80)
+    theirs = LinearSVR(
+        loss="squared_epsilon_insensitive",
+        epsilon=0.3,
+        C=0.7,
+        tol=1e-12,
+        max_iter=100_000,
+        fit_intercept=offset,
+    ).fit(X, y)
+    kernel = Linear() + 1.0 if offset else Linear()
+    ours = KernelRegressor.from_C(
+        0.7, kernel=kernel, loss=SquaredEpsilonInsensitive(0.3), offset=False, solver=solver
+    ).fit(X, y)
+    np.testing.assert_allclose(ours.predict(X), theirs.predict(X), atol=1e-6)
+    assert ours.solution_.status == "converged" and ours.solution_.certificate.gap < 1e-8
 
 
 @pytest.mark.parametrize("q", [0.1, 0.5, 0.9])
@@ -90,6 +118,7 @@ def test_huber_validates_delta(bad):
 @pytest.mark.parametrize("bad", [-0.1, np.nan, np.inf, "0", None])
 def test_epsilon_insensitive_validates_epsilon(bad):
     check_refused(EpsilonInsensitive(epsilon=bad), "epsilon ≥ 0")
+    check_refused(SquaredEpsilonInsensitive(epsilon=bad), "epsilon ≥ 0")
 
 
 @pytest.mark.parametrize("bad", [0.0, 1.0, -0.5, 50, np.nan, None])

@@ -41,6 +41,13 @@ LOSSES: dict[str, tuple[Choosable, ...]] = {
             (Slider("epsilon", "ε", 0.1, 0.001, 2.0),),
         ),
         Choosable(
+            "squared_epsilon_insensitive",
+            "squared ε-insensitive",
+            "max(0, |y − s| − ε)²",
+            losses.SquaredEpsilonInsensitive,
+            (Slider("epsilon", "ε", 0.1, 0.001, 2.0),),
+        ),
+        Choosable(
             "quantile",
             "quantile",
             "q r for r ≥ 0, (q − 1) r below",

@@ -6,7 +6,13 @@ from mercer.losses.function import FunctionLoss
 from mercer.losses.margin import Exponential, Hinge, Logistic, SquaredHinge
 from mercer.losses.multinomial import Multinomial
 from mercer.losses.quantile import Quantile
-from mercer.losses.regression import Absolute, EpsilonInsensitive, Huber, Squared
+from mercer.losses.regression import (
+    Absolute,
+    EpsilonInsensitive,
+    Huber,
+    Squared,
+    SquaredEpsilonInsensitive,
+)
 
 __all__ = [
     "Absolute",
@@ -21,5 +27,6 @@ __all__ = [
     "Poisson",
     "Quantile",
     "Squared",
+    "SquaredEpsilonInsensitive",
     "SquaredHinge",
 ]

@@ -175,3 +175,48 @@ class EpsilonInsensitive(ResidualLoss):
     def dual(self, y: ArrayLike) -> DualForm:
         self.validate()
         return _tube(y, 1.0, kink=float(self.epsilon))
+
+
+class SquaredEpsilonInsensitive(ResidualLoss):
+    """Squared error beyond a tube, V(y, s) = max(0, |y − s| − ε)²: as `LinearSVR` of liblinear may have it.
+
+    Without kinks, so its solution is less sparse than that of `EpsilonInsensitive`; V'' is 2 outside of the
+    tube and 0 inside. With ε = 0 it is `Squared`.
+
+    Parameters
+    ----------
+    epsilon : float, default=0.1
+        ε ≥ 0, the error that costs nothing.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.losses import SquaredEpsilonInsensitive
+    >>> SquaredEpsilonInsensitive(epsilon=0.5).value(np.zeros((1, 3)), np.array([[-2.0, 0.25, 1.0]]))
+    array([[2.25, 0.  , 0.25]])
+    """
+
+    curvature = 2.0
+
+    def __init__(self, epsilon: float = 0.1):
+        self.epsilon = epsilon
+
+    def validate(self) -> None:
+        if not (isinstance(self.epsilon, Real) and 0 <= self.epsilon < np.inf):
+            raise ValueError(
+                f"SquaredEpsilonInsensitive needs a number epsilon ≥ 0, got {self.epsilon!r}; "
+                "take the error in y that doesn't matter, or Squared() for 0."
+            )
+
+    def profile(self, r: Array) -> Array:
+        return np.maximum(np.abs(r) - float(self.epsilon), 0) ** 2
+
+    def profile_grad(self, r: Array) -> Array:
+        return 2 * np.sign(r) * np.maximum(np.abs(r) - float(self.epsilon), 0)
+
+    def profile_hess(self, r: Array) -> Array:
+        return 2 * (np.abs(r) > float(self.epsilon)).astype(r.dtype)
+
+    def dual(self, y: ArrayLike) -> DualForm:
+        self.validate()
+        return _tube(y, np.inf, kink=float(self.epsilon), curvature=0.5)

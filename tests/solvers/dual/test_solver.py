@@ -16,6 +16,7 @@ from mercer.losses import (
     Logistic,
     Quantile,
     Squared,
+    SquaredEpsilonInsensitive,
     SquaredHinge,
 )
 from mercer.operators import Identity, Matrix
@@ -33,7 +34,8 @@ W = RNG.uniform(0, 2, N)
 W[:3] = 0
 W *= N / W.sum()
 LAM = 5e-3
-ALL = [Hinge(), SquaredHinge(), EpsilonInsensitive(0.2), Absolute(), Quantile(0.8), Huber(1.0), Squared()]
+ALL = [Hinge(), SquaredHinge(), EpsilonInsensitive(0.2), SquaredEpsilonInsensitive(0.1)]
+ALL += [Absolute(), Quantile(0.8), Huber(1.0), Squared()]
 KINDS = ("full", "centres", "features")
 
 
@@ -79,6 +81,11 @@ FORMULAS = {
         lambda a: np.abs(a) <= 1 + 1e-12,
         lambda s: np.maximum(0, np.abs(y - s) - p.epsilon),
         lambda a: -y * a + p.epsilon * np.abs(a),
+    ),
+    "SquaredEpsilonInsensitive": lambda y, p: (
+        lambda a: a == a,
+        lambda s: np.maximum(0, np.abs(y - s) - p.epsilon) ** 2,
+        lambda a: -y * a + p.epsilon * np.abs(a) + a**2 / 4,
     ),
     "Absolute": lambda y, p: (
         lambda a: np.abs(a) <= 1 + 1e-12,

@@ -10,7 +10,15 @@ from scipy import sparse
 from sklearn.svm import SVC, SVR, OneClassSVM
 
 from mercer import KernelClassifier, KernelOneClass, KernelRegressor, KernelSVC
-from mercer.losses import Absolute, EpsilonInsensitive, Hinge, Huber, Quantile, SquaredHinge
+from mercer.losses import (
+    Absolute,
+    EpsilonInsensitive,
+    Hinge,
+    Huber,
+    Quantile,
+    SquaredEpsilonInsensitive,
+    SquaredHinge,
+)
 from mercer.operators import Identity, Matrix
 from mercer.solvers import Dual, Problem
 from mercer.solvers.dual import sweeps as module
@@ -51,7 +59,11 @@ def test_hinge_is_libsvms(points, C):
 
 
 @pytest.mark.parametrize(
-    "loss", [EpsilonInsensitive(0.2), Absolute(), Quantile(0.8), Huber(0.3), SquaredHinge()]
+    "loss",
+    [
+        *(EpsilonInsensitive(0.2), SquaredEpsilonInsensitive(0.2), Absolute()),
+        *(Quantile(0.8), Huber(0.3), SquaredHinge()),
+    ],
 )
 @pytest.mark.parametrize("offset", [True, False])
 def test_every_loss_as_with_kernel_values(points, loss, offset):
