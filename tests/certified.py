@@ -58,7 +58,8 @@ def solvers_for(loss):
     if loss in _KINKS:
         return ("auto", "dual", "smoothing")
     newton = ("auto", "newton", "descent")
-    return (*newton, "dual", "smoothing") if loss in ("huber", "squared_hinge") else newton
+    pieces = ("huber", "squared_epsilon", "squared_hinge")
+    return (*newton, "dual", "smoothing") if loss in pieces else newton
 
 
 @dataclass(frozen=True)
@@ -84,7 +85,8 @@ class Case:
 def draw(rng):
     """A case at random."""
     name = str(rng.choice(list(LOSSES)))
-    parameters = {"huber": [0.5, 1.0, 2.0], "epsilon": [0.05, 0.3], "quantile": [0.1, 0.5, 0.8]}.get(name)
+    choices = {"huber": [0.5, 1.0, 2.0], "epsilon": [0.05, 0.3], "quantile": [0.1, 0.5, 0.8]}
+    parameters = {**choices, "squared_epsilon": [0.05, 0.3]}.get(name)
     loss = (name,) if parameters is None else (name, float(rng.choice(parameters)))
     representation = str(rng.choice(["full", "full", "nystrom", "nystrom", "explicit", "random", "lasso"]))
     if representation == "lasso":

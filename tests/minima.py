@@ -128,6 +128,8 @@ def value(loss, y, s):
         V = np.abs(r)
     elif name == "epsilon":
         V = np.maximum(np.abs(r) - p[0], 0)
+    elif name == "squared_epsilon":
+        V = np.maximum(np.abs(r) - p[0], 0) ** 2
     elif name == "quantile":
         V = np.maximum(p[0] * r, (p[0] - 1) * r)
     elif name == "logistic":
@@ -163,7 +165,7 @@ def derivatives(loss, y, s):
     return g, np.eye(s.shape[1]) * h[:, :, None]
 
 
-PIECES = ("huber", "absolute", "epsilon", "quantile", "hinge", "squared_hinge")
+PIECES = ("huber", "absolute", "epsilon", "squared_epsilon", "quantile", "hinge", "squared_hinge")
 
 
 def box(loss, y):
@@ -174,6 +176,7 @@ def box(loss, y):
         "huber": lambda: (-2 * p[0] * one, 2 * p[0] * one, 0.0, 0.5),
         "absolute": lambda: (-one, one, 0.0, 0.0),
         "epsilon": lambda: (-one, one, p[0], 0.0),
+        "squared_epsilon": lambda: (-far, far, p[0], 0.5),
         "quantile": lambda: ((p[0] - 1) * one, p[0] * one, 0.0, 0.0),
         "hinge": lambda: (np.minimum(y, 0), np.maximum(y, 0), 0.0, 0.0),
         "squared_hinge": lambda: (np.where(y > 0, zero, -far), np.where(y > 0, far, zero), 0.0, 0.5),
