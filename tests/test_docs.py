@@ -4,6 +4,7 @@ import doctest
 import importlib
 import importlib.util
 import inspect
+import re
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -33,6 +34,27 @@ def test_python_in_pages_is_run(page):
             first = body.lstrip().splitlines()[0]
             assert first.startswith(">>> "), f"not run by the tests: {first}"
             assert doctest.DocTestParser().get_examples(body)
+
+
+@pytest.mark.parametrize("name", ["from-scikit-learn", "from-river"])
+def test_rows_of_tables_of_equivalents_are_run(name):
+    """What a row of the first column calls is called on the page: its equivalent is no mere claim."""
+    page = (ROOT / "docs" / "howto" / f"{name}.md").read_text(encoding="utf-8")
+    run = "\n".join(body for language, body in markdown.code_blocks(page) if language == "python")
+    rows = [row.replace("\\|", "/").split("|")[1] for row in page.splitlines() if row.startswith("| `")]
+    named = [(row, call) for row in rows for call in re.findall(r"(\w+)\(", row)]
+    assert len(named) > 5
+    assert [row for row, call in named if f"{call}(" not in run and call not in NOT_RUN[name]] == []
+
+
+# River's, in front of whose machines ours stand; what they do is tested in tests/online.
+NOT_RUN = {
+    "from-scikit-learn": (),
+    "from-river": (
+        *("predict_proba_one", "learn_many", "Perceptron", "PAClassifier", "RBFSampler", "KNNClassifier"),
+        *("StatImputer", "SGD", "ADWIN"),
+    ),
+}
 
 
 @every_page

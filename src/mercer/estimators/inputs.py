@@ -16,6 +16,7 @@ from mercer import _resolve
 from mercer._params import Params
 from mercer._state import parameters_of, require
 from mercer._warnings import frames_inside
+from mercer._words import Worded, translated
 from mercer._xp import as_csr, frozen, n_points
 from mercer.engines import Engine
 from mercer.estimators.elsewhere import FileToFile
@@ -36,7 +37,7 @@ MOST_FEATURES = 1 << 22
 _NO_NUMBERS = ("could not convert string", "setting an array element", "float() argument must be")
 
 
-class KernelInputs(FileToFile, BaseEstimator):
+class KernelInputs(Worded, FileToFile, BaseEstimator):
     """An estimator on points of a kernel."""
 
     kernel: Any
@@ -53,7 +54,20 @@ class KernelInputs(FileToFile, BaseEstimator):
         for name in {key.partition("__")[0] for key in params if "__" in key}:
             if isinstance(getattr(self, name, None), Params):
                 setattr(self, name, copy(getattr(self, name)))
+        said = translated(type(self), params)
+        if said is not None:
+            raise ValueError(said)
         return super().set_params(**params)
+
+    @classmethod
+    def from_gamma(cls, gamma: float, **parameters: Any):
+        """The machine with the Gaussian kernel exp(−gamma·‖x−z‖²), whose width is σ = 1/√(2·gamma).
+
+        >>> from mercer import KernelPCA
+        >>> KernelPCA.from_gamma(0.5, n_components=2)
+        KernelPCA(kernel=Gaussian(sigma=1.0), n_components=2)
+        """
+        return cls(kernel=Gaussian.from_gamma(gamma), **parameters)  # type: ignore[call-arg]
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mercer._threads import cpu_count, parallel_map
+from mercer._words import Worded
 from mercer._xp import as_csr
 from mercer.kernels import Kernel
 
@@ -18,7 +19,7 @@ _BLOCK_ENTRIES = 1 << 17
 _ENTRIES_WORTH_THREADS = 1 << 17
 
 
-class FeatureMap(TransformerMixin, BaseEstimator):
+class FeatureMap(Worded, TransformerMixin, BaseEstimator):
     """A scikit-learn transformer x ↦ φ(x) made from a kernel.
 
     A subclass finds the map in `fit`, from what `_start` returns, and says in `transform` how to

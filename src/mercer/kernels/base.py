@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mercer._params import Params, is_number, require_positive
+from mercer._words import Worded
 from mercer.codegen.formula import PairTracer, View
 from mercer.codegen.symbols import NotTraceable
 from mercer.kernels.points import as_vectors, counted, double, inverse_root_of, require_one_kind
@@ -23,7 +24,7 @@ Monomial = tuple[int, ...]
 _NUMBERS_AT_ONCE = 1 << 23
 
 
-class Kernel(Params):
+class Kernel(Worded, Params):
     """A positive semidefinite function k(x, x') as a value object.
 
     A subclass gives `pairwise`; everything else is derived. ``k(X)`` is the Gram matrix,
@@ -57,6 +58,9 @@ class Kernel(Params):
     # Is it the wish to work with a function that need not be positive semidefinite? Machines refuse such a
     # function otherwise; here they warn, and claim less.
     indefinite: bool = False
+
+    def __init__(self) -> None:
+        """Without parameters, unless a subclass names some."""
 
     # -- required ---------------------------------------------------------------------------------
 

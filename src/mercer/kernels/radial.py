@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mercer._params import is_number
+from mercer._params import is_number, require_positive
 from mercer._xp import issparse
 from mercer.kernels.order import Order
 from mercer.kernels.profiled import Profiled
@@ -77,6 +77,15 @@ class Gaussian(Radial):
     def __init__(self, sigma=None):
         self.sigma = sigma
 
+    @classmethod
+    def from_gamma(cls, gamma: float) -> Gaussian:
+        """exp(−gamma·‖x−z‖²), as scikit-learn writes it: σ = 1/√(2·gamma).
+
+        >>> Gaussian.from_gamma(2.0)
+        Gaussian(sigma=0.5)
+        """
+        return cls((2 * _rate(gamma, "√(d·X.var()/2)", "√(d/2)")) ** -0.5)
+
     def profile(self, r2, xp):
         return xp.exp(r2 * (-0.5 / (self.sigma * self.sigma)))
 
@@ -113,6 +122,15 @@ class Laplacian(Radial):
     def __init__(self, sigma=None, norm="l2"):
         self.sigma = sigma
         self.norm = norm
+
+    @classmethod
+    def from_gamma(cls, gamma: float) -> Laplacian:
+        """exp(−gamma·‖x−z‖₁), scikit-learn's Laplacian kernel: σ = 1/gamma, with the ℓ1 norm.
+
+        >>> Laplacian.from_gamma(2.0)
+        Laplacian(sigma=0.5, norm='l1')
+        """
+        return cls(1 / _rate(gamma, "d·X.var()", "d"), norm="l1")
 
     def validate(self):
         if self.norm not in self._statistics:
@@ -222,6 +240,16 @@ class RationalQuadratic(Radial):
 
     def rule(self):
         return "rational quadratic: a mixture of Gaussian kernels with positive weights"
+
+
+def _rate(gamma, by_spread: str, by_number: str) -> float:
+    """gamma as a number; what σ is where scikit-learn would find it from the data."""
+    if isinstance(gamma, str) and gamma in ("scale", "auto"):
+        raise ValueError(
+            f"gamma={gamma!r} needs the data: with d features it is σ = "
+            f"{by_spread if gamma == 'scale' else by_number}; without a width, the median distance is taken"
+        )
+    return require_positive(gamma, "gamma")
 
 
 def _student(rng: np.random.Generator, count: int, d: int, degrees: float) -> np.ndarray:

@@ -32,7 +32,7 @@ class RiverMixin(OnlineMachine):
         if base is not None:
             kind = base.Classifier if issubclass(cls, ClassifierMixin) else base.Regressor
             kind.register(cls)
-        return super().__new__(cls)
+        return super().__new__(cls, *args, **kwargs)
 
     # -- examples ----------------------------------------------------------------------------------
 
