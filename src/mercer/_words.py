@@ -129,7 +129,7 @@ def _of_kernel(said: Said) -> Instead | None:
     return Instead(f"kernel={kernel_argument(given, words)}", sentence)
 
 
-# -- sizes, solvers, the rest -----------------------------------------------------------------------------------
+# -- sizes, solvers, the rest ------------------------------------------------------------------------------
 
 
 def _components(said: Said, value: Any) -> Instead | None:
