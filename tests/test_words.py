@@ -87,7 +87,7 @@ def test_first_parameters():
     assert written(mercer.KernelKMeans, 3).n_clusters == 3
     assert written(mercer.KernelNeighborsClassifier, 7).n_neighbors == 7
     assert written(KernelSVC, 2.0).lam == FromC(2.0) and written(KernelRidge, 2.0).lam == FromAlpha(2.0)
-    assert said(mercer.KernelPerceptron, 3).endswith("KernelPerceptron is its kernel")
+    assert said(mercer.KernelPerceptron, 3).endswith("KernelPerceptron is its kernel, got 3")
     assert "no parameters" in said(Linear, 3)
 
 

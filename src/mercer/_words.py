@@ -337,7 +337,7 @@ def refuse_words(cls: Any, positional: tuple, keywords: dict[str, Any]) -> None:
     >>> from mercer import KernelPCA
     >>> KernelPCA(2)
     Traceback (most recent call last):
-    TypeError: the first parameter of KernelPCA is its kernel; write KernelPCA(n_components=2)
+    TypeError: the first parameter of KernelPCA is its kernel, got 2; write KernelPCA(n_components=2)
     """
     takes = _taken(cls)
     if takes is None:
@@ -351,7 +351,7 @@ def refuse_words(cls: Any, positional: tuple, keywords: dict[str, Any]) -> None:
     if positional and takes[0] == "kernel" and isinstance(positional[0], numbers.Real):
         meant = _FIRST.get(cls.__name__)
         way = "" if meant is None else f"; write {cls.__name__}({meant.format(positional[0])})"
-        raise TypeError(f"the first parameter of {cls.__name__} is its kernel{way}")
+        raise TypeError(f"the first parameter of {cls.__name__} is its kernel, got {positional[0]!r}{way}")
 
 
 def translated(cls: Any, words: dict[str, Any]) -> str | None:

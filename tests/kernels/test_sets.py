@@ -254,7 +254,7 @@ def test_errors(kernel, X, words):
 
 
 def test_other_errors():
-    with pytest.raises(TypeError, match="kernel must be a kernel, got 3"):
+    with pytest.raises(TypeError, match="first parameter of MeanEmbedding is its kernel, got 3"):
         MeanEmbedding(3)(BAGS)
     with pytest.raises(ValueError, match="3 coordinates on one side and 2 on the other"):
         MeanEmbedding(Linear())(BAGS, [[[1.0, 2.0]]])
