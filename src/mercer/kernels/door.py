@@ -54,7 +54,7 @@ def doubt(kernel: Kernel, points: Any) -> Verdict | None:
     if by_rule(kernel):
         return None
     if isinstance(kernel, Finite) and np.ndim(points) == 1:
-        return _of_matrix(kernel.values(), np.unique(points))
+        return kernel.named(_of_matrix(kernel.values(), kernel.rows(np.unique(points))))
     n = points.shape[0]
     count = min(n, max(_LEAST, min(_MOST, n // _SHARE)))
     rows = np.sort(np.random.default_rng(0).permutation(n)[:count])

@@ -158,6 +158,18 @@ class _Falls:
         top, here = v.top**0.5, np.sqrt(v.top - v.fall)
         return Fall(top, v.fall / np.where(top + here == 0, 1, top + here))
 
+    @staticmethod
+    def log(v):
+        v = Fall.of(v)
+        with np.errstate(divide="ignore"):
+            return Fall(np.log(v.top), -np.log1p(-v.fall / v.top))
+
+    @staticmethod
+    def clip(v, low, high):
+        v = Fall.of(v)
+        top = np.clip(v.top, low, high)
+        return Fall(top, top - np.clip(v.top - v.fall, low, high))
+
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
