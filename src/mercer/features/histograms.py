@@ -27,7 +27,8 @@ class AdditiveChiSquaredFeatures(FeatureMap):
     ----------
     kernel : AdditiveChiSquared
     steps : int
-        Of the order of 2: the largest error is 5 % of √(xz) for x/z between 1/8 and 8 with two steps.
+        While one entry is no more than 16 times the other, one step is off by at most 33 %, two by 10 % and
+        three by 5 % of √(x_k z_k).
     interval : float, optional
         L. None: 0.8, 0.5 and 0.4 for 1, 2 and 3 steps; others must be said.
 
@@ -45,7 +46,7 @@ class AdditiveChiSquaredFeatures(FeatureMap):
     --------
     >>> H = np.array([[0.1, 0.9], [0.5, 0.5]])
     >>> Phi = AdditiveChiSquaredFeatures(steps=3).fit_transform(H)
-    >>> Phi.shape, bool(np.abs(Phi @ Phi.T - AdditiveChiSquared()(H)).max() < 0.02)
+    >>> Phi.shape, bool(np.abs(Phi @ Phi.T - AdditiveChiSquared()(H)).max() < 0.05)
     ((2, 10), True)
     """
 

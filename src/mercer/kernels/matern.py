@@ -137,7 +137,8 @@ class _Pieces:
     """M as a product of two functions, each of which is constant where the other one is not.
 
     With s = a/2 and x = s²: for s ≤ split M = A(x) + s^2ν B(x), for an integer ν A(x) + x^ν (B(x) − C(x) log x);
-    beyond it M falls from M(2·split) like (s/split)^(ν−½) e^−2(s−split) Q(2·split/s − 1).
+    beyond it M falls from M(2·split) like (s/split)^(ν−½) e^−2(s−split) Q(y), y = 2·split/s − 1, where Q(1) = 1. (So
+    that it is 1 to the last bit, Q is written as 1 + (y − 1) R(y).)
     """
 
     nu: float
@@ -145,7 +146,7 @@ class _Pieces:
     A: tuple[float, ...]
     B: tuple[float, ...]
     C: tuple[float, ...]
-    Q: tuple[float, ...]
+    R: tuple[float, ...]
 
     @property
     def cancels(self) -> bool:
@@ -163,8 +164,9 @@ class _Pieces:
             tail = tail * near ** (2 * self.nu)
         inner = _horner(self.A, x) + tail
         far = xp.clip(s, self.split, _FAR)
-        fallen = xp.log(far * (1 / self.split)) * (self.nu - 0.5) - (far - self.split) * 2.0
-        return inner * (xp.exp(fallen) * _horner(self.Q, (2 * self.split) / far - 1.0))
+        fallen = xp.log(far / self.split) * (self.nu - 0.5) - (far - self.split) * 2.0
+        y = (2 * self.split) / far - 1.0
+        return inner * (xp.exp(fallen) * ((y - 1.0) * _horner(self.R, y) + 1.0))
 
 
 @lru_cache(maxsize=64)
@@ -200,19 +202,19 @@ def _digamma(n: int) -> float:
 
 
 def _outer(nu: float, split: float) -> tuple[float, ...]:
-    """Q with √a e^a K_ν(a) ∝ Q(2v − 1), v = 2·split/a, and Q(1) = 1: a polynomial fitted to the integral."""
+    """R with √a e^a K_ν(a) ∝ 1 + (y − 1) R(y), y = 4·split/a − 1: a polynomial fitted to the integral."""
 
     def scaled(y):
         a = 4 * split / (1 + y)
-        value = np.sqrt(a) * _scaled_bessel(nu, a)
-        return value / at_split
+        return np.sqrt(a) * _scaled_bessel(nu, a) / at_split
 
     at_split = math.sqrt(2 * split) * _scaled_bessel(nu, np.array([2 * split]))[0]
     fit = np.polynomial.Chebyshev.interpolate(scaled, 24)
     sizes = np.abs(fit.coef)
     some = int(np.argmax(sizes < 8 * _EPS * sizes.max()))  # what comes after is rounding
-    c = np.polynomial.Chebyshev(fit.coef[: some or None]).convert(kind=np.polynomial.Polynomial).coef
-    return tuple(float(v) for v in c / c.sum())
+    Q = np.polynomial.Chebyshev(fit.coef[: some or None]).convert(kind=np.polynomial.Polynomial)
+    R = (Q / Q(1.0)) // np.polynomial.Polynomial([-1.0, 1.0])
+    return tuple(R.coef.tolist())
 
 
 def _scaled_bessel(nu: float, a: np.ndarray) -> np.ndarray:
@@ -231,6 +233,12 @@ def _scaled_bessel(nu: float, a: np.ndarray) -> np.ndarray:
 def _mixed(nu: float, q: Any, xp: Any) -> Any:
     """E exp(−q/τ) with τ of the Gamma law of shape and rate ν, and q = r²/2σ²."""
     _require_arrays(nu, xp)
+    # In the same order and precision, so that M is 1 to the last bit where q is 0.
+    at_zero = _sum(nu, np.zeros(1, DualNumber.of(q).value.dtype), np)[0]
+    return _sum(nu, q, xp) / at_zero
+
+
+def _sum(nu: float, q: Any, xp: Any) -> Any:
     total = None
     for weight, rate in _mixture(nu):
         term = xp.exp(q * -rate) * weight
