@@ -128,7 +128,15 @@ EXAMPLES = {
         Matern(1.5, 1.0).metric(metric(d)),
         Polynomial(2, 1.0).metric(metric(d)),
     ],
-    Matern: lambda d: [Matern(0.5, 1.2), Matern(1.5, 1.2), Matern(2.5, 1.2), Matern(), Matern(0.7, 1.2), Matern(2, 0.9), Matern(7.5, 1.0)],
+    Matern: lambda d: [
+        Matern(0.5, 1.2),
+        Matern(1.5, 1.2),
+        Matern(2.5, 1.2),
+        Matern(),
+        Matern(0.7, 1.2),
+        Matern(2, 0.9),
+        Matern(7.5, 1.0),
+    ],
     NamedColumns: lambda d: [],  # on rows of tables: see kernels/test_named.py
     MeanEmbedding: lambda d: [],  # its points are sets: see kernels/test_sets.py
     Mismatch: lambda d: [],  # on strings: see kernels/strings/test_mismatch.py
@@ -172,4 +180,6 @@ EXAMPLES = {
 
 def on_histograms(kernel):
     """Whether a kernel, or a part of it, takes no negative coordinates."""
-    return any(cls.__name__ in repr(kernel) for cls in (ChiSquared, HistogramIntersection))  # any of the three of χ²
+    return any(
+        cls.__name__ in repr(kernel) for cls in (ChiSquared, HistogramIntersection)
+    )  # any of the three of χ²

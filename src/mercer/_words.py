@@ -318,6 +318,8 @@ _FIRST = {
     "KernelRidge": "lam=FromAlpha({0!r})",
     "NystromFeatures": "n_centres={0!r}",
     "RandomFourierFeatures": "n_features={0!r}",
+    "PolynomialSketch": "n_features={0!r}",
+    "SkewedChiSquaredFeatures": "n_features={0!r}",
     "KernelOneClass": "nu={0!r}",
 }
 

@@ -67,7 +67,12 @@ STATIONARY = {
     ),
     "matern 1.2": (
         Matern(1.2, sigma=0.8),
-        lambda D: 2**-0.2 / gamma(1.2) * (2.4**0.5 * r(D) / 0.8 + 1e-12) ** 1.2 * kv(1.2, 2.4**0.5 * r(D) / 0.8 + 1e-12),
+        lambda D: (
+            2**-0.2
+            / gamma(1.2)
+            * (2.4**0.5 * r(D) / 0.8 + 1e-12) ** 1.2
+            * kv(1.2, 2.4**0.5 * r(D) / 0.8 + 1e-12)
+        ),
     ),
     "exponential": (Gaussian(1.0).exp(), lambda D: np.exp(gauss(D))),
     "normalised": ((4 * Gaussian(1.0)).normalize(), gauss),

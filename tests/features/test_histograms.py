@@ -83,7 +83,9 @@ def test_frequencies_are_scikit_learns():
 @pytest.mark.parametrize("kernel", [AdditiveChiSquared(), SkewedChiSquared(0.3)], ids=repr)
 def test_machines_find_the_map_of_their_kernel(kernel):
     y = np.sin(5 * H[:, 0])
-    machine = KernelRidge(kernel, representation=Features(n_features=4000), lam=1e-3, random_state=0).fit(H, y)
+    machine = KernelRidge(kernel, representation=Features(n_features=4000), lam=1e-3, random_state=0).fit(
+        H, y
+    )
     exact = KernelRidge(kernel, representation="full", lam=1e-3).fit(H, y)
     assert np.abs(machine.predict(H) - exact.predict(H)).mean() < 0.3 * np.abs(y - y.mean()).mean()
     file = io.BytesIO()

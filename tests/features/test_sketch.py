@@ -31,7 +31,8 @@ def test_scikit_learn_makes_the_same_of_the_same_draws(degree, m):
 
 
 @pytest.mark.parametrize(
-    "kernel", [Polynomial(2, c=1.0), Polynomial(3, c=0.0), Polynomial(4, c=0.5), Linear(), 0.3 * (2 * Polynomial(2))]
+    "kernel",
+    [Polynomial(2, c=1.0), Polynomial(3, c=0.0), Polynomial(4, c=0.5), Linear(), 0.3 * (2 * Polynomial(2))],
 )
 def test_unbiased(kernel):
     products = []
@@ -58,7 +59,9 @@ def test_a_machine_takes_it_where_monomials_are_too_many():
     wide = RNG.standard_normal((60, 60)) / np.sqrt(60)
     y = (wide[:, 0] * wide[:, 1]) * 30 + wide[:, 2]
     kernel = Polynomial(4, c=1.0)
-    machine = KernelRidge(kernel, representation=Features(n_features=3000), lam=1e-2, random_state=0).fit(wide, y)
+    machine = KernelRidge(kernel, representation=Features(n_features=3000), lam=1e-2, random_state=0).fit(
+        wide, y
+    )
     assert isinstance(machine.function_.map, PolynomialSketch) and machine.coef_.shape == (3000,)
     exact = KernelRidge(kernel, representation="full", lam=1e-2).fit(wide, y)
     assert np.corrcoef(machine.predict(wide), exact.predict(wide))[0, 1] > 0.98
@@ -71,7 +74,9 @@ def test_a_machine_takes_it_where_monomials_are_too_many():
 def test_many_rows_in_blocks():
     many = RNG.standard_normal((9000, 3))
     phi = PolynomialSketch(Polynomial(2), n_features=40, random_state=0).fit(many)
-    np.testing.assert_allclose(phi.transform(many)[[0, 4000, 8999]], phi.transform(many[[0, 4000, 8999]]), atol=1e-12)
+    np.testing.assert_allclose(
+        phi.transform(many)[[0, 4000, 8999]], phi.transform(many[[0, 4000, 8999]]), atol=1e-12
+    )
 
 
 def test_a_file_made_by_hand_is_refused():

@@ -428,7 +428,9 @@ def test_projections(case, columns):
 def test_projections_onto_repeated_and_float32_points():
     k = Gaussian(1.0)
     Z = rng.standard_normal((6, 2)).astype(np.float32)
-    f = KernelFunction(k, rng.standard_normal((5, 2)).astype(np.float32), rng.standard_normal(5).astype(np.float32))
+    f = KernelFunction(
+        k, rng.standard_normal((5, 2)).astype(np.float32), rng.standard_normal(5).astype(np.float32)
+    )
     once, twice = f.project(Z), f.project(np.concatenate([Z, Z]))
     np.testing.assert_allclose(twice(Z), once(Z), atol=1e-10)
     assert twice.squared_norm() == pytest.approx(once.squared_norm(), rel=1e-9)
@@ -450,7 +452,9 @@ def test_projections_elsewhere():
     g = h.project(Z)
     np.testing.assert_allclose(g(Z), h(Z), rtol=1e-9)
     assert h.squared_norm() == pytest.approx(g.squared_norm() + h.distance(g) ** 2)
-    assert h.distance(h.project(rng.standard_normal((6, 2)))) < 1e-6 * h.norm()  # as many points as dimensions
+    assert (
+        h.distance(h.project(rng.standard_normal((6, 2)))) < 1e-6 * h.norm()
+    )  # as many points as dimensions
     assert zero(Gaussian(1.0)).project([[0.0], [1.0]]).norm() == 0
 
 

@@ -377,7 +377,9 @@ def test_kernels_know_their_powers(kernel, p):
 
 @pytest.mark.parametrize("p", [0.05, 0.5, 2.3])
 @pytest.mark.parametrize(
-    "kernel", [SkewedChiSquared(0.5), White(), Constant(2.0) * Matern(1.0, 1.0), Periodic(2.0, 0.7).exp()], ids=repr
+    "kernel",
+    [SkewedChiSquared(0.5), White(), Constant(2.0) * Matern(1.0, 1.0), Periodic(2.0, 0.7).exp()],
+    ids=repr,
 )
 def test_fractional_powers_are_positive_semidefinite(kernel, p):
     P = np.random.default_rng(3).uniform(0, 3, (60, 2))

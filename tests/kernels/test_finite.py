@@ -160,7 +160,10 @@ def test_a_domain_that_begins_with_one():
     for first in (0.5, "one", None, True):
         with pytest.raises(ValueError, match="first must be an integer"):
             Finite(M, first=first)([1])
-    assert Finite(M, first=1) != Finite(M) and repr(Finite([[1.0]], first=1)) == "Finite(matrix=[[1.0]], first=1)"
+    assert (
+        Finite(M, first=1) != Finite(M)
+        and repr(Finite([[1.0]], first=1)) == "Finite(matrix=[[1.0]], first=1)"
+    )
 
 
 def test_functions_and_machines_on_it():

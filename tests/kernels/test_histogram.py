@@ -81,13 +81,17 @@ def test_skewed_chi_squared_by_its_product(c, d):
     X, Z = 5 * histograms(9, d), 5 * histograms(6, d, seed=1)
     Z[0] = X[0]
     a, b = X[:, None] + c, Z[None] + c
-    np.testing.assert_allclose(SkewedChiSquared(c)(X, Z), np.prod(2 * np.sqrt(a * b) / (a + b), axis=2), rtol=1e-12)
+    np.testing.assert_allclose(
+        SkewedChiSquared(c)(X, Z), np.prod(2 * np.sqrt(a * b) / (a + b), axis=2), rtol=1e-12
+    )
     assert (SkewedChiSquared(c).diag(X) == 1).all() and SkewedChiSquared(c)(X, Z)[0, 0] == 1
 
 
 def test_skewed_chi_squared_takes_what_is_above_its_skewness():
     assert SkewedChiSquared(2.0)([[-1.5]], [[-1.0]])[0, 0] == pytest.approx(2 * np.sqrt(0.5) / 1.5)
-    with pytest.raises(ValueError, match=r"SkewedChiSquared\(c=1\): all entries must be larger than −c, found -1"):
+    with pytest.raises(
+        ValueError, match=r"SkewedChiSquared\(c=1\): all entries must be larger than −c, found -1"
+    ):
         SkewedChiSquared(1.0)([[-1.0]])
     for c in (0, -1.0, None, "a"):
         with pytest.raises(ValueError, match="c must be a positive number"):
@@ -108,7 +112,11 @@ def test_laws_of_large_and_of_tiny_counts():
     rng = np.random.default_rng(0)
     for scale in (1e-12, 1.0, 1e9):
         X = scale * rng.poisson(2.0, (12, 3)).astype(float)
-        for kernel in (AdditiveChiSquared(), SkewedChiSquared(1.0), SkewedChiSquared(1.0).scaled([1.0, 2.0, 0.5])):
+        for kernel in (
+            AdditiveChiSquared(),
+            SkewedChiSquared(1.0),
+            SkewedChiSquared(1.0).scaled([1.0, 2.0, 0.5]),
+        ):
             assert check(kernel, X).ok
             assert np.linalg.eigvalsh(kernel(X)).min() > -1e-12 * max(scale, 1.0)
     check_kernel(SkewedChiSquared(0.3), rng.poisson(2.0, (12, 3)).astype(float))

@@ -42,11 +42,13 @@ def test_by_bessel_functions(nu):
     np.testing.assert_allclose(at(nu, a), truth, rtol=0, atol=2e-13)
     # Where it has nearly gone, too, but for sums of Gaussians, whose error is one of their largest term.
     if nu <= 16:
-        np.testing.assert_allclose(at(nu, a), truth, rtol=1e-11)
+        np.testing.assert_allclose(at(nu, a), truth, rtol=1e-10)
     np.testing.assert_allclose(at(nu, a, np.float32), truth, atol=6e-6)
 
 
-@pytest.mark.parametrize("nu, a", [(0.3, 0.01), (1.0, 1.0), (2.97, 2.0), (6.4, 3.0), (30.0, 5.0), (1000.0, 40.0)])
+@pytest.mark.parametrize(
+    "nu, a", [(0.3, 0.01), (1.0, 1.0), (2.97, 2.0), (6.4, 3.0), (30.0, 5.0), (1000.0, 40.0)]
+)
 def test_by_an_integral(nu, a):
     """The mean of exp(−a²/4τ) over τ of the Gamma law of shape ν."""
 
@@ -85,7 +87,7 @@ def test_laws(nu):
 def test_the_fits_cost_little():
     for nu in COMPILED:
         if nu % 1 != 0.5:
-            pieces = _pieces(nu)
+            pieces = _pieces(float(nu))
             assert not pieces.cancels
             assert sum(map(len, (pieces.A, pieces.B, pieces.C, pieces.R))) < 80
 
@@ -104,7 +106,9 @@ def test_compiled(nu, dtype):
     slope = Tiled(fused=True).operator(LogSlope(kernel, "sigma"), X, Z).dense()
     h = 1e-5
     up, down = (Matern(nu, 1.1 * math.exp(s))(X.astype(float), Z.astype(float)) for s in (h, -h))
-    np.testing.assert_allclose(slope, (up - down) / (2 * h), rtol=0, atol=5e-5 if dtype == np.float32 else 1e-8)
+    np.testing.assert_allclose(
+        slope, (up - down) / (2 * h), rtol=0, atol=5e-5 if dtype == np.float32 else 1e-8
+    )
 
 
 def test_which_have_a_formula():

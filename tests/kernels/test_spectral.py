@@ -1,4 +1,4 @@
-"""Spectral densities, against numerical Fourier transforms in both directions and against drawn frequencies."""
+"""Spectral densities, against numerical Fourier transforms, both ways, and against drawn frequencies."""
 
 import math
 
@@ -64,13 +64,19 @@ def test_the_kernel_is_its_transform(kernel):
         assert 2 * back == pytest.approx(value(kernel, r), abs=2e-6)
 
 
-@pytest.mark.parametrize("kernel", [Gaussian(1.3), Matern(1.5, 1.1), Matern(2.2, 0.8), Laplacian(0.8)], ids=repr)
+@pytest.mark.parametrize(
+    "kernel", [Gaussian(1.3), Matern(1.5, 1.1), Matern(2.2, 0.8), Laplacian(0.8)], ids=repr
+)
 @pytest.mark.parametrize("d", [2, 3, 5])
 def test_in_more_dimensions(kernel, d):
     """(2π)^(−d/2) ω^(1−d/2) ∫₀^∞ k(r) J_(d/2−1)(ωr) r^(d/2) dr, the transform of a radial function."""
     for w in (0.5, 2.0):
         integral = quad(
-            lambda r, w=w: value(kernel, r, d) * jv(d / 2 - 1, w * r) * r ** (d / 2), 0, 60, limit=2000, epsabs=1e-10
+            lambda r, w=w: value(kernel, r, d) * jv(d / 2 - 1, w * r) * r ** (d / 2),
+            0,
+            60,
+            limit=2000,
+            epsabs=1e-10,
         )[0]
         expected = (2 * math.pi) ** (-d / 2) * w ** (1 - d / 2) * integral
         assert density(kernel, w, d) == pytest.approx(expected, rel=1e-5, abs=1e-9)
@@ -95,10 +101,14 @@ def test_of_a_rational_quadratic_by_mixing(alpha, d):
 
 def test_at_zero():
     assert density(RationalQuadratic(0.4, 1.0), 0.0) == math.inf  # its integral diverges
-    assert density(RationalQuadratic(2.0, 1.0), 0.0) == pytest.approx(density(RationalQuadratic(2.0, 1.0), 1e-5))
+    assert density(RationalQuadratic(2.0, 1.0), 0.0) == pytest.approx(
+        density(RationalQuadratic(2.0, 1.0), 1e-5)
+    )
     whole = quad(lambda r: value(RationalQuadratic(2.0, 1.0), r), 0, np.inf)[0] / math.pi
     assert density(RationalQuadratic(2.0, 1.0), 0.0) == pytest.approx(whole)
-    assert density(RationalQuadratic(40.0, 1.0), 1e-12) == pytest.approx(density(RationalQuadratic(40.0, 1.0), 0.0))
+    assert density(RationalQuadratic(40.0, 1.0), 1e-12) == pytest.approx(
+        density(RationalQuadratic(40.0, 1.0), 0.0)
+    )
 
 
 def test_of_the_l1_norm():

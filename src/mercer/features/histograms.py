@@ -84,8 +84,7 @@ class AdditiveChiSquaredFeatures(FeatureMap):
         return self
 
     def transform(self, X):
-        """Φ(X), shape (n, d·(2·steps − 1)): the features of frequency 0, then cosines and sines of each; sparse
-        if X is."""
+        """Φ(X), shape (n, d·(2·steps − 1)), sparse if X is: frequency 0, then cosines and sines of each."""
         X = self._check(X)
         _require_from(X, 0.0, "AdditiveChiSquaredFeatures")
         if issparse(X):
@@ -196,8 +195,8 @@ def _require_from(X, least: float, what: str, more: bool = False) -> None:
     if values.size and (values.min() <= least if more else values.min() < least):
         # scikit-learn looks for these first words.
         raise ValueError(
-            f"Negative values in data passed to {what}: entries must be {'more than' if more else 'at least'} "
-            f"{least:g}, found {values.min():.3g}"
+            f"Negative values in data passed to {what}: entries must be "
+            f"{'more than' if more else 'at least'} {least:g}, found {values.min():.3g}"
         )
 
 

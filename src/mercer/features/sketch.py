@@ -18,10 +18,10 @@ from mercer.kernels import Kernel, Linear, Polynomial, Scale
 class PolynomialSketch(ClassNamePrefixFeaturesOutMixin, FeatureMap):
     """Random φ with E φ(x)·φ(z) = (x·z + c)^degree: as many features as wanted, whatever the degree.
 
-    (x·z + c)^p is the inner product of the p-fold tensor powers of (x, √c), which have (d+1)^p entries. A count
-    sketch adds up entries in p places, each with a random sign; that of a tensor power is the circular
-    convolution of p count sketches of (x, √c), which takes p Fourier transforms (TensorSketch). The time is
-    p(d + m log m) a point, for m features.
+    (x·z + c)^p is the inner product of the p-fold tensor powers of (x, √c), which have (d+1)^p entries. A
+    count sketch adds up entries in m random places, each with a random sign. That of a tensor power is the
+    circular convolution of p count sketches of (x, √c), which takes p Fourier transforms (TensorSketch): the
+    time is p(d + m log m) a point, for m features.
 
     Parameters
     ----------
@@ -41,8 +41,8 @@ class PolynomialSketch(ClassNamePrefixFeaturesOutMixin, FeatureMap):
 
     Notes
     -----
-    Where all monomials are few (`ExplicitFeatures`), they are better: they are exact. The error of a sketch grows
-    with the degree, relative to (‖x‖²+c)^p: points of length about 1, or less, suit it.
+    Where all monomials are few (`ExplicitFeatures`), they are better: they are exact. The error of a sketch
+    is relative to (‖x‖²+c)^p, and grows with the degree: points of length about 1, or less, suit it.
 
     References
     ----------
@@ -93,8 +93,8 @@ class PolynomialSketch(ClassNamePrefixFeaturesOutMixin, FeatureMap):
         kernel, X = self._start(X)
         if not self.suits(kernel):
             raise ValueError(
-                f"a sketch is of a polynomial kernel, Polynomial(degree, c), and not of {kernel!r}; NystromFeatures "
-                "works with any kernel"
+                f"a sketch is of a polynomial kernel, Polynomial(degree, c), and not of {kernel!r}; "
+                "NystromFeatures works with any kernel"
             )
         kernel.validate()
         _, degree, _ = _parts_of(kernel)

@@ -79,7 +79,9 @@ class Finite(Kernel):
     def validate(self):
         square_symmetric(self.matrix, "Finite: the matrix")
         if not is_integer(self.first):
-            raise ValueError(f"Finite: first must be an integer, the name of the first point; got {self.first!r}")
+            raise ValueError(
+                f"Finite: first must be an integer, the name of the first point; got {self.first!r}"
+            )
 
     def values(self) -> np.ndarray:
         """The matrix, dense, in float32 or float64."""

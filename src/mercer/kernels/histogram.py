@@ -117,7 +117,9 @@ class SkewedChiSquared(Profiled):
         return "skewed chi-squared: 1/cosh of half the difference of log(x+c), a Fourier transform"
 
     def strictly(self):
-        return "the skewed chi-squared kernel has, in log(x+c), a spectral density that is positive everywhere"
+        return (
+            "the skewed chi-squared kernel has, in log(x+c), a spectral density that is positive everywhere"
+        )
 
 
 class HistogramIntersection(_Histogram):

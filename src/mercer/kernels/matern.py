@@ -51,8 +51,9 @@ class Matern(Radial):
 
     Notes
     -----
-    Every engine compiles it, except for ν < 1/2, ν > 16, and ν that are almost 1, 2, 3, … (these themselves are
-    compiled): there NumPy and SciPy compute it, which takes much longer.
+    Every engine compiles it, except for ν < 1/2, ν > 16, and ν that are almost 1, 2, 3, … (these themselves
+    are compiled): there NumPy and SciPy compute it, which takes much longer. float32 has five digits, for
+    some ν.
 
     Examples
     --------
@@ -136,9 +137,9 @@ def _polynomial(p: int) -> tuple[float, ...]:
 class _Pieces:
     """M as a product of two functions, each of which is constant where the other one is not.
 
-    With s = a/2 and x = s²: for s ≤ split M = A(x) + s^2ν B(x), for an integer ν A(x) + x^ν (B(x) − C(x) log x);
-    beyond it M falls from M(2·split) like (s/split)^(ν−½) e^−2(s−split) Q(y), y = 2·split/s − 1, where Q(1) = 1. (So
-    that it is 1 to the last bit, Q is written as 1 + (y − 1) R(y).)
+    With s = a/2 and x = s²: for s ≤ split M = A(x) + s^2ν B(x), for an integer ν A(x) + x^ν (B(x) − C(x)
+    log x). Beyond it M falls from M(2·split) like (s/split)^(ν−½) e^−2(s−split) Q(y), y = 2·split/s − 1, where
+    Q(1) = 1. (So that it is 1 to the last bit, Q is written as 1 + (y − 1) R(y).)
     """
 
     nu: float
@@ -278,8 +279,7 @@ def _bessel(nu: float, a: Any) -> Any:
 
     a = np.asarray(a)
     wide = a.astype(np.float64)
-    # Of smaller numbers M is 1 to rounding, and the Bessel function of a large ν infinite.
-    safe = np.maximum(wide, 1e-300 if nu < 0.5 else 1e-10)
+    safe = _for_bessel(nu, wide)
     logs = (1 - nu) * math.log(2) - gammaln(nu) + nu * np.log(safe) - safe
     return np.where(wide > 0, np.exp(logs) * kve(nu, safe), 1.0).astype(a.dtype)
 
@@ -290,6 +290,11 @@ def _bessel_slope(nu: float, a: Any) -> Any:
 
     a = np.asarray(a)
     wide = a.astype(np.float64)
-    safe = np.maximum(wide, 1e-300 if nu < 0.5 else 1e-10)
+    safe = _for_bessel(nu, wide)
     logs = (1 - nu) * math.log(2) - gammaln(nu) + nu * np.log(safe) - safe
     return np.where(wide > 0, -np.exp(logs) * kve(abs(nu - 1), safe), 0.0).astype(a.dtype)
+
+
+def _for_bessel(nu: float, a: np.ndarray) -> np.ndarray:
+    """What SciPy's Bessel function takes: of smaller numbers M is 1 to rounding, of larger ones 0."""
+    return np.clip(a, 1e-300 if nu < 0.5 else 1e-10, 1e4)

@@ -59,7 +59,7 @@ class Periodic(Profiled):
 
     def density(self, W):
         raise NotImplementedError(
-            "the spectrum of a periodic kernel is a sum of lines, at multiples of 2π/period, and has no density"
+            "the spectrum of a periodic kernel is lines at multiples of 2π/period, and has no density"
         )
 
     def raised(self, p):

@@ -220,8 +220,8 @@ class RationalQuadratic(Radial):
 def _mixed_density(W: np.ndarray, alpha: float, sigma: float) -> np.ndarray:
     """Gaussian densities of deviation √τ/σ, mixed over τ of the Gamma law of shape and rate α.
 
-    With q = σ²‖ω‖²/2 and z = 2√(αq) it is (σ²/2π)^(d/2) α^α/Γ(α) · 2 (q/α)^(ν/2) K_ν(z), ν = α − d/2, which at
-    ω = 0 is finite for ν > 0 only.
+    With q = σ²‖ω‖²/2 and z = 2√(αq) it is (σ²/2π)^(d/2) α^α/Γ(α) · 2 (q/α)^(ν/2) K_ν(z), ν = α − d/2, which
+    at ω = 0 is finite for ν > 0 only.
     """
     from scipy.special import kve  # kernels are imported without it
 

@@ -33,8 +33,8 @@ def spectral_density(kernel: Kernel, frequencies: Any) -> np.ndarray:
     -----
     The convention is that of probability: ∫ k̂(ω) dω = k(0), so that k̂/k(0) is the density of the frequencies
     which `RandomFourierFeatures` draws, and k̂(ω) = (2π)^−d ∫ k(δ) cos(ω·δ) dδ. The Fourier transform of
-    [003], without the factor before the second integral, is (2π)^d times as large. It is +∞ at ω = 0 where k falls
-    so slowly that its integral diverges.
+    [003], without the factor before the second integral, is (2π)^d times as large. It is +∞ at ω = 0 where k
+    falls so slowly that its integral diverges.
 
     Examples
     --------

@@ -159,7 +159,7 @@ class OnColumns(_CountsOfOne, _Transformed):
         index = self._index(W.shape[1])
         if not np.array_equal(np.sort(index), np.arange(W.shape[1])):
             raise NotImplementedError(
-                f"{self!r} does not look at every column once: its spectrum lies in a plane, and has no density"
+                f"{self!r} does not look at every column once: its spectrum lies in a plane, without a density"
             )
         return self.kernel.density(W[:, index])
 
@@ -320,7 +320,9 @@ class Mahalanobis(_Transformed):
     def density(self, W):
         root = self._root()
         if len(root) != W.shape[1]:
-            raise ValueError(f"a metric on {len(root)} features for frequencies with {W.shape[1]} coordinates")
+            raise ValueError(
+                f"a metric on {len(root)} features for frequencies with {W.shape[1]} coordinates"
+            )
         sign, size = np.linalg.slogdet(root)
         if not sign > 0:
             raise NotImplementedError("a singular metric puts the spectrum into a plane: it has no density")

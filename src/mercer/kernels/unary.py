@@ -108,9 +108,9 @@ class Scale(_CountsOfOne, _OfOne):
 class Power(_OfOne):
     """k^p, written ``k ** p``: p a positive integer, or any p > 0 if k is infinitely divisible.
 
-    That are exponentials of (conditionally) positive definite functions: `Gaussian`, `Laplacian`, `Matern`,
-    `RationalQuadratic`, `Periodic`, `ChiSquared`, `SkewedChiSquared`, ``k.exp()``; constants; and what products, powers,
-    multiples, transformations and normalising make of such. A sum is none in general.
+    Infinitely divisible are `Gaussian`, `Laplacian`, `Matern`, `RationalQuadratic`, `Periodic`, `ChiSquared`,
+    `SkewedChiSquared`, `White`, ``k.exp()``, constants, and what products, powers, multiples, transformations
+    and normalising make of such; a sum is not, in general.
 
     >>> from mercer.kernels import Gaussian, Linear
     >>> (Linear() ** 3)([[2.0]])
@@ -118,7 +118,7 @@ class Power(_OfOne):
     >>> Linear() ** 0.5
     Traceback (most recent call last):
     ...
-    ValueError: k ** 0.5 is not a kernel in general: the exponent must be a positive integer, for Linear() is not infinitely divisible, as Gaussian, Matern, ChiSquared, k.exp() and products of such are
+    ValueError: k ** 0.5 is not a kernel in general: the exponent must be a positive integer, for Linear() ...
     """
 
     binding = 3

@@ -36,7 +36,10 @@ def scores(points: GraphPoints, f: KernelFunction | FeatureFunction) -> Symbol:
         return _waves(points, map, coef)
     if isinstance(map, ExplicitFeatures):
         return _monomials(points, map, coef)
-    raise NotTraceable(f"the feature map {map!r} has no ONNX version; NystromFeatures, RandomFourierFeatures and ExplicitFeatures have")
+    raise NotTraceable(
+        f"the feature map {map!r} has no ONNX version; NystromFeatures, RandomFourierFeatures and "
+        "ExplicitFeatures have"
+    )
 
 
 def votes(

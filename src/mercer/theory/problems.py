@@ -128,7 +128,6 @@ class CircleProblem:
         grid, truth = _on_grid(self.r * self.b + 0.5)
         return float(np.mean((np.asarray(machine.predict(grid)) - truth) ** 2))
 
-
     def squared_distance(self, machine, rng: np.random.Generator | None = None) -> float:
         """‖f̂ − f*‖² in the norm of H_K, of a machine with this problem's kernel; r must be more than 1/2.
 

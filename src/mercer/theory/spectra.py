@@ -306,16 +306,16 @@ def minimax_exponent(b: float, r: float, *, ridge: bool = False, norm: bool = Fa
 
     Eigenvalues decay like i^−b, b > 1, and f* = L^r g. Kernel `ridge` regression does not profit from r > 1.
 
-    With `norm` it is (2r−1)b/(2rb+1), for ‖f̂ − f*‖² in the norm of H_K, for r > 1/2: otherwise f* is not in that
-    space. It is the smaller of the two: to be near in norm is more than to be right on average. Ridge regression
-    profits up to r = 3/2 there.
+    With `norm` it is (2r−1)b/(2rb+1), for ‖f̂ − f*‖² in the norm of H_K, for r > 1/2: otherwise f* is not in
+    that space. It is the smaller of the two: to be near in norm is more than to be right on average. Ridge
+    regression profits up to r = 3/2 there.
 
     Notes
     -----
     Theorem 22 of [003] has f* = C^γ z with z ∈ H_K, which is r = γ + 1/2, and n^−γ/(γ+1) for all spectra,
     which is this for b = 1, the slowest decay of a finite trace. It says so for 0 < γ ≤ 2; for ridge
-    regression it is right up to γ = 1, after which the rate stays n^−1/2 (its bias is never less than a multiple of
-    λ).
+    regression it is right up to γ = 1, after which the rate stays n^−1/2 (its bias is never less than a
+    multiple of λ).
 
     Examples
     --------
@@ -329,7 +329,9 @@ def minimax_exponent(b: float, r: float, *, ridge: bool = False, norm: bool = Fa
     if not (b > 0 and r > 0):
         raise ValueError(f"b and r must be positive, got {b!r} and {r!r}")
     if norm and not r > 0.5:
-        raise ValueError(f"r must be more than 1/2, got {r!r}: otherwise f* = L^r g is not in H_K, and has no norm")
+        raise ValueError(
+            f"r must be more than 1/2, got {r!r}: otherwise f* = L^r g is not in H_K, and has no norm"
+        )
     if ridge:
         r = min(r, 1.5 if norm else 1.0)
     s = 2 * r * b
