@@ -138,8 +138,8 @@ class _Pieces:
     """M as a product of two functions, each of which is constant where the other one is not.
 
     With s = a/2 and x = s²: for s ≤ split M = A(x) + s^2ν B(x), for an integer ν A(x) + x^ν (B(x) − C(x)
-    log x). Beyond it M falls from M(2·split) like (s/split)^(ν−½) e^−2(s−split) Q(y), y = 2·split/s − 1, where
-    Q(1) = 1. (So that it is 1 to the last bit, Q is written as 1 + (y − 1) R(y).)
+    log x). Beyond it M falls from M(2·split) like (s/split)^(ν−½) e^−2(s−split) Q(y), y = 2·split/s − 1,
+    where Q(1) = 1. (So that it is 1 to the last bit, Q is written as 1 + (y − 1) R(y).)
     """
 
     nu: float

@@ -159,7 +159,7 @@ class OnColumns(_CountsOfOne, _Transformed):
         index = self._index(W.shape[1])
         if not np.array_equal(np.sort(index), np.arange(W.shape[1])):
             raise NotImplementedError(
-                f"{self!r} does not look at every column once: its spectrum lies in a plane, without a density"
+                f"{self!r} does not look at every column once: its spectrum lies in a plane, with no density"
             )
         return self.kernel.density(W[:, index])
 

@@ -22,8 +22,8 @@ class White(Kernel):
     * K(X) is the identity where all rows differ; rows that are equal have 1 between them. scikit-learn's
       ``WhiteKernel(s2)`` goes by the numbers of rows instead: its K(X) is s2·I whatever the rows are.
     * K(X_new, X) is 0, but 1 where a new point is a known one (0 there, too, in scikit-learn). At new points
-      a prediction knows nothing of this part, however near they are, and a standard deviation contains s2: both
-      libraries say the same. At an example itself it is known here.
+      a prediction knows nothing of this part, however near they are, and a standard deviation contains s2:
+      both libraries say the same. At an example itself it is known here.
 
     Noise of the observations, which differs between two measurements at one place, is what λ is for: least
     squares with λ is a Gaussian process with the noise variance λn. With examples that differ, ``k + s2 *
