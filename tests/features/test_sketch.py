@@ -1,7 +1,5 @@
 """TensorSketch, against scikit-learn's with the same draws, and against the kernel on average."""
 
-import io
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -55,7 +53,7 @@ def test_the_error_falls_as_one_over_root_m():
     assert 1.6 < error(64) / error(256) < 2.5
 
 
-def test_a_machine_takes_it_where_monomials_are_too_many():
+def test_a_machine_takes_it_where_monomials_are_too_many(tmp_path):
     wide = RNG.standard_normal((60, 60)) / np.sqrt(60)
     y = (wide[:, 0] * wide[:, 1]) * 30 + wide[:, 2]
     kernel = Polynomial(4, c=1.0)
@@ -65,9 +63,8 @@ def test_a_machine_takes_it_where_monomials_are_too_many():
     assert isinstance(machine.function_.map, PolynomialSketch) and machine.coef_.shape == (3000,)
     exact = KernelRidge(kernel, representation="full", lam=1e-2).fit(wide, y)
     assert np.corrcoef(machine.predict(wide), exact.predict(wide))[0, 1] > 0.98
-    file = io.BytesIO()
+    file = tmp_path / "machine.mercer"
     mercer.save(machine, file)
-    file.seek(0)
     np.testing.assert_array_equal(mercer.load(file).predict(wide), machine.predict(wide))
 
 

@@ -435,8 +435,8 @@ def test_projections_onto_repeated_and_float32_points():
     np.testing.assert_allclose(twice(Z), once(Z), atol=1e-10)
     assert twice.squared_norm() == pytest.approx(once.squared_norm(), rel=1e-9)
     assert once.coef.dtype == np.float64
-    near = f.project(np.concatenate([Z, Z + np.float32(1e-5)]))  # almost singular
-    assert f.squared_norm() == pytest.approx(near.squared_norm() + f.distance(near) ** 2, rel=1e-5)
+    near = f.project(np.concatenate([Z, Z + np.float32(1e-3)]))  # almost singular
+    assert f.squared_norm() == pytest.approx(near.squared_norm() + f.distance(near) ** 2, rel=1e-6)
 
 
 def test_projections_elsewhere():
