@@ -371,6 +371,10 @@ class Differences(_CoordinateSum):
     def term(x, z, xp):
         return xp.minimum(xp.abs(x - z) * _APART, 1.0)
 
+    @staticmethod
+    def term_slope(x, z):
+        return 0 * (x - z)
+
     def pairwise(self, X, Z):
         S = np.zeros((len(X), len(Z)), np.result_type(X, Z))
         columns = np.ascontiguousarray(Z.T)
@@ -413,7 +417,8 @@ class SkewedChiSquare(_CoordinateSum):
         return squares_fit(X, Z)
 
     def term(self, x, z, xp):
-        return 0.5 * xp.log(1.0 + (x - z) ** 2 / xp.maximum(4 * ((x + self.c) * (z + self.c)), _SMALLEST))
+        u = (x - z) ** 2 / xp.maximum(4 * ((x + self.c) * (z + self.c)), _SMALLEST)
+        return 0.5 * (np.log1p(u) if xp is np else xp.log(1.0 + u))
 
     def term_slope(self, x, z):
         a = x + self.c
