@@ -156,6 +156,9 @@ class SkewedChiSquaredFeatures(RandomFourierFeatures):
     def __init__(self, kernel=SkewedChiSquared(), n_features=500, random_state=None):  # noqa: B008  a value
         super().__init__(kernel, n_features, random_state)
 
+    kernel_: SkewedChiSquared
+    holds = {"kernel_": SkewedChiSquared}
+
     @staticmethod
     def suits(kernel: Kernel) -> bool:
         """Is it a map for this kernel?"""
@@ -171,7 +174,7 @@ class SkewedChiSquaredFeatures(RandomFourierFeatures):
 
     def _start(self, X):
         kernel, X = super()._start(X)
-        if not self.suits(kernel):
+        if not isinstance(kernel, SkewedChiSquared):
             raise ValueError(f"these are features of SkewedChiSquared(c), not of {kernel!r}")
         _require_from(X, -float(kernel.c), "SkewedChiSquaredFeatures", more=True)
         return kernel, X

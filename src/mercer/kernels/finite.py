@@ -131,9 +131,9 @@ class Finite(Kernel):
         """The numbers, from 0 on, of checked points' rows in the matrix."""
         return X - self.first if self.first else X
 
-    def named(self, verdict: Verdict | None) -> Verdict | None:
+    def named(self, verdict: Verdict) -> Verdict:
         """A verdict on the matrix, the points of its witness called what they are here."""
-        if verdict is None or verdict.points is None or not self.first:
+        if verdict.points is None or not self.first:
             return verdict
         return replace(verdict, points=[self.first + p for p in verdict.points])
 
