@@ -31,8 +31,8 @@ _MOST_HALF, _CLIPPED = 15.5, 200.0
 _MIXED = 16.0
 # Next to an integer M is a difference of two series, which cancel: so large a term costs one digit.
 _CANCELS = 13.0
-# What no distance reaches, and the least number whose logarithm is wanted.
-_FAR, _NEAR = 1e30, 1e-37
+# What no distance reaches, and what is as good as 0: M differs from 1 by less than rounding.
+_FAR, _NEAR = 1e30, 1e-18
 _EPS = float(np.finfo(np.float64).eps)
 
 
@@ -156,11 +156,11 @@ class _Pieces:
 
     def __call__(self, a: Any, xp: Any) -> Any:
         s = a * 0.5
-        near = xp.clip(s, 0.0, self.split)
+        near = xp.clip(s, _NEAR, self.split)  # 0 has no logarithm
         x = near * near
         tail = _horner(self.B, x)
         if self.C:
-            tail = (tail - xp.log(xp.clip(x, _NEAR, _FAR)) * _horner(self.C, x)) * x ** int(self.nu)
+            tail = (tail - xp.log(x) * _horner(self.C, x)) * x ** int(self.nu)
         else:
             tail = tail * near ** (2 * self.nu)
         inner = _horner(self.A, x) + tail

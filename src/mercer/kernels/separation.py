@@ -137,10 +137,11 @@ class Fall:
     def __pow__(self, p):
         if isinstance(p, Fall):
             raise NotTraceable("a power with a varying exponent")
-        if np.any(self.top == 0):
-            return Fall(self.top**p, self.top**p - (self.top - self.fall) ** p)
+        raised = self.top**p
+        if np.any(raised == 0):
+            return Fall(raised, raised - (self.top - self.fall) ** p)
         with np.errstate(divide="ignore"):  # of what has fallen to 0
-            return Fall(self.top**p, -(self.top**p) * np.expm1(p * np.log1p(-self.fall / self.top)))
+            return Fall(raised, -raised * np.expm1(p * np.log1p(-self.fall / self.top)))
 
 
 class _Falls:
