@@ -46,7 +46,6 @@ _WORDS = {"minkowski": ("p", "w"), "seuclidean": ("V",), "mahalanobis": ("VI",),
 class Distance(Kernel):
     """−d(x, z) of a distance d, where a kernel is expected; a subclass gives `distances`."""
 
-    indefinite = True
     # Where the distance is that of a plain norm: which power of it ‖x−z‖² or ‖x−z‖₁ is. 0: it is none.
     power = 0
 
@@ -138,7 +137,7 @@ class NamedDistance(Distance):
             covariance = np.atleast_2d(np.cov(double(self.points(X)), rowvar=False))
             if not np.isfinite(covariance).all():
                 raise ValueError("metric='mahalanobis' needs VI, or two points to find it from")
-            found["VI"] = np.linalg.pinv(covariance, hermitian=True)
+            found["VI"] = np.linalg.pinv(covariance, rcond=1e-10, hermitian=True)
         for word in ("w", "V", "VI"):
             width = np.shape(found.get(word, getattr(self, word)))[:1]
             if width not in ((), (X.shape[1],)):
