@@ -118,7 +118,7 @@ def test_what_is_kept_is_bounded():
     for count, X in enumerate(batches(30)):
         machine.partial_fit(X)
         machine.labels_ = machine.labels_[:0]  # these are of the last batch only
-        if count in (0, 29):
+        if count in (1, 29):
             sizes.append(len(pickle.dumps(machine)))
     assert abs(sizes[1] - sizes[0]) < 200
     assert isinstance(machine.means_, KernelFunction) and len(machine.means_) == 20
@@ -163,11 +163,11 @@ def test_batches_go_on_from_a_fit_and_from_a_file(tmp_path):
 def test_batches_may_be_small_and_weightless():
     parts = batches(3)
     machine = KernelKMeans(Linear(), 4, random_state=0).partial_fit(parts[0])
-    before = machine.centroids_.copy()
-    machine.partial_fit(parts[1], sample_weight=np.zeros(60))
-    np.testing.assert_array_equal(machine.centroids_, before)
-    machine.partial_fit(parts[1][:1])
-    assert machine.masses_.sum() == 61 and machine.labels_.shape == (1,)
+    other = pickle.loads(pickle.dumps(machine))
+    machine.partial_fit(parts[1], sample_weight=(np.arange(60) < 20).astype(float))
+    np.testing.assert_allclose(machine.centroids_, other.partial_fit(parts[1][:20]).centroids_, rtol=1e-12)
+    machine.partial_fit(parts[2][:1])
+    assert machine.masses_.sum() == 81 and machine.labels_.shape == (1,)
 
 
 def test_empty_clusters_get_the_farthest_points():

@@ -99,11 +99,12 @@ def test_graphs_are_those_of_scikit_learn(d, search):
             assert type(a) is type(b) and a.dtype == b.dtype and a.format == "csr"
             np.testing.assert_array_equal(a.indptr, b.indptr)
             np.testing.assert_array_equal(a.indices, b.indices)
-            np.testing.assert_allclose(a.data, b.data, rtol=1e-9, atol=1e-12)
+            # There equal points are some 1e-8 apart.
+            np.testing.assert_allclose(a.data, b.data, rtol=1e-9, atol=1e-7)
             a = ours.radius_neighbors_graph(asked, mode=mode)
             b = theirs.radius_neighbors_graph(asked, mode=mode)
             np.testing.assert_array_equal(a.indptr, b.indptr)
-            np.testing.assert_allclose(a.toarray(), b.toarray(), rtol=1e-9, atol=1e-12)
+            np.testing.assert_allclose(a.toarray(), b.toarray(), rtol=1e-9, atol=1e-7)
     a, b = ours.kneighbors_graph(T, 7), theirs.kneighbors_graph(T, 7)
     np.testing.assert_array_equal(a.toarray(), b.toarray())
     graph = KernelNeighborsClassifier(n_neighbors=3).fit(X, X[:, 0] > 0.5).kneighbors_graph()

@@ -14,6 +14,7 @@ from mercer.estimators.tensors import on_host
 from mercer.functions import FeatureFunction, KernelFunction
 from mercer.kernels import Finite, Precomputed
 from mercer.kernels.base import Kernel
+from mercer.kernels.points import double
 from mercer.operators import squares_of
 from mercer.representations import Full, Nystrom, Representation
 from mercer.solvers.coordinates import whitening
@@ -78,8 +79,7 @@ class StreamCoordinates:
         return Batch(lambda rows: self.f.facing(X[rows]).dense() @ self.T, squares, weights)
 
     def _features(self, X: Any) -> Any:
-        Phi = self.f.map.transform(X)
-        Phi = Phi.astype(np.float64, copy=False)
+        Phi = self.f.map.transform(double(X) if self.f.double else X).astype(np.float64, copy=False)
         return Phi - self.shift if self.shift.any() else Phi
 
     def inward(self, coef: np.ndarray) -> np.ndarray:

@@ -309,7 +309,7 @@ class KernelKMeans(ClusterMeans):
             if best is None or run.energy < best.energy:
                 best, self.start_ = run, labels
         assert best is not None
-        if most:
+        if most and self.teleports:
             best = teleported(stages[0], best, int(self.teleports), most, tol, rng, refill)
         for cloud in stages[1:]:
             rough = best

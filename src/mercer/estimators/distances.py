@@ -62,6 +62,9 @@ class Distance(Kernel):
     def diagonal(self, X):
         return np.zeros(X.shape[0])
 
+    def rule(self):
+        return None
+
 
 class NamedDistance(Distance):
     """−d of a distance that has a name, on vectors.

@@ -93,7 +93,6 @@ def teleported(
             run, passed = replace(found, energies=[*run.energies, *later]), set()
         else:
             passed.add(int(into[0]))
-    cloud.sums.restart(run.members)
     return run
 
 
