@@ -12,7 +12,12 @@ from sklearn.exceptions import NotFittedError
 from sklearn.neighbors import NearestNeighbors
 
 import mercer
-from mercer import KernelNearestNeighbors, KernelNeighborsClassifier
+from mercer import (
+    KernelNearestNeighbors,
+    KernelNeighborsClassifier,
+    KernelNeighborsRegressor,
+    KernelRadiusNeighborsRegressor,
+)
 from mercer.engines import Tiled
 from mercer.estimators.nearest import NeighbourSearch
 from mercer.estimators.within import Neighbourhoods, within
@@ -129,6 +134,22 @@ def test_copies_have_distance_zero():
         d, index = KernelNearestNeighbors(kernel, radius=0.0).fit(X).radius_neighbors()
         assert [i.tolist() for i in index] == [[(i + 20) % 40] for i in range(40)]
         assert all((x == 0).all() for x in d)
+
+
+def test_machines_with_labels_know_who_is_near_too():
+    X, y = points(40), points(40)[:, 0]
+    plain = KernelNearestNeighbors(metric="euclidean", n_neighbors=3, radius=0.4).fit(X)
+    by_count = KernelNeighborsRegressor(metric="euclidean", n_neighbors=3).fit(X, y)
+    by_radius = KernelRadiusNeighborsRegressor(metric="euclidean", radius=0.4).fit(X, y)
+    for machine in (by_count, by_radius):
+        graph = machine.kneighbors_graph(X, 3) if machine is by_radius else machine.kneighbors_graph(X)
+        np.testing.assert_array_equal(graph.toarray(), plain.kneighbors_graph(X).toarray())
+        graph = machine.radius_neighbors_graph(X, 0.4 if machine is by_count else None)
+        np.testing.assert_array_equal(graph.toarray(), plain.radius_neighbors_graph(X).toarray())
+    with pytest.raises(ValueError, match="radius must be a number of at least 0, got None"):
+        by_count.radius_neighbors(X)
+    with pytest.raises(ValueError, match="n_neighbors must be a whole number"):
+        by_radius.kneighbors(X)
 
 
 def test_nobody_near():

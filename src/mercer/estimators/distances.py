@@ -178,7 +178,7 @@ class NamedDistance(Distance):
             D = cdist(X, Z, name, **told)
         if name in ("braycurtis", "jensenshannon"):
             # 0/0, of two vectors of zeros, which are equal.
-            empty = ~X.any(axis=1)[:, None] & ~Z.any(axis=1)
+            empty = np.logical_and.outer(~X.any(axis=1), ~Z.any(axis=1))
             D[empty] = 0
         return D
 

@@ -82,6 +82,81 @@ class NeighbourMachine(KernelInputs, ABC):
                 remember(engine, X, given)
         return X, engine
 
+    # -- who is near --------------------------------------------------------------------------------
+
+    def _usual_count(self) -> Any:
+        """How many neighbours, if nobody says; None: somebody must."""
+        return None
+
+    def _usual_radius(self) -> Any:
+        """How far, if nobody says; None: somebody must."""
+        return None
+
+    def kneighbors(self, X=None, n_neighbors=None, return_distance=True):
+        """The nearest examples of each point, the nearest first; of equally near ones the first in the data.
+
+        X : points, optional; without, the neighbours of every example among the others
+        n_neighbors : int; as many as the machine asks, if that is a number and none is given
+
+        Returns distances √(k(x,x) + k(z,z) − 2k(x,z)), or those of `metric`, and positions
+        (n, n_neighbors), or only these.
+        """
+        points, index, gaps = self._neighbours(X, n_neighbors)
+        if not return_distance:
+            return index
+        return self._searcher().distances(points, index, gaps), index
+
+    def _neighbours(self, X: Any, count: Any) -> tuple[Any, np.ndarray, Any]:
+        """X as the kernel takes it, and what the search found."""
+        check_is_fitted(self, "n_samples_fit_")
+        n, count = self.n_samples_fit_, self._usual_count() if count is None else count
+        require_neighbours(count, n - (X is None), n)
+        X, engine = self._queries(X)
+        return (X, *self._searcher().nearest(X, int(count), engine))
+
+    def kneighbors_graph(self, X=None, n_neighbors=None, mode="connectivity"):
+        """Who is among the nearest of whom: a sparse matrix, points × examples, in CSR form.
+
+        X, n_neighbors : as for `kneighbors`
+        mode : "connectivity", ones; or "distance", the distances themselves
+        """
+        _require_mode(mode)
+        points, index, gaps = self._neighbours(X, n_neighbors)
+        d = None if mode == "connectivity" else self._searcher().distances(points, index, gaps)
+        return _graph(Neighbourhoods.of_table(index, d), self.n_samples_fit_)
+
+    def radius_neighbors(self, X=None, radius=None, return_distance=True, sort_results=False):
+        """All examples at a distance of at most `radius` from each point, in the order of the data.
+
+        X : points, optional; without, the neighbours of every example among the others
+        radius : float; that of the machine, if it has one and none is given
+        sort_results : bool; the nearest first, of equally near ones the first in the data
+
+        Returns two arrays of arrays, of distances and of positions, or only these.
+        """
+        found = self._within(X, radius, sort_results)
+        index = found.in_lists(found.index)
+        assert found.distances is not None
+        return (found.in_lists(found.distances), index) if return_distance else index
+
+    def radius_neighbors_graph(self, X=None, radius=None, mode="connectivity", sort_results=False):
+        """Who is within the radius of whom: a sparse matrix, points × examples, in CSR form.
+
+        X, radius, sort_results : as for `radius_neighbors`
+        mode : "connectivity", ones; or "distance", the distances themselves
+        """
+        _require_mode(mode)
+        found = self._within(X, radius, sort_results)
+        if mode == "connectivity":
+            found = Neighbourhoods(found.starts, found.index)
+        return _graph(found, self.n_samples_fit_)
+
+    def _within(self, X: Any, radius: Any = None, by_distance: bool = False) -> Neighbourhoods:
+        points, engine = self._queries(X)
+        radius = require_nonnegative(self._usual_radius() if radius is None else radius, "radius")
+        found = within(self._searcher(), points, float(radius), engine)
+        return found.by_distance() if by_distance else found
+
     # -- state ----------------------------------------------------------------------------------------
 
     def __getstate__(self):
@@ -107,91 +182,8 @@ class NeighbourMachine(KernelInputs, ABC):
         NeighbourSearch(self.kernel_, one, self.search_).nearest(one, 1, _resolve.engine_of("auto"))
 
 
-class NearestSearch(NeighbourMachine):
-    """A machine that can be asked for the R nearest."""
-
-    def _asked_for(self) -> int:
-        """How many neighbours, if nobody says."""
-        raise NotImplementedError
-
-    def kneighbors(self, X=None, n_neighbors=None, return_distance=True):
-        """The nearest examples of each point, the nearest first; of equally near ones the first in the data.
-
-        X : points, optional; without, the neighbours of every example among the others
-        n_neighbors : int, optional; as many as the machine asks, if not given
-
-        Returns distances √(k(x,x) + k(z,z) − 2k(x,z)), or those of `metric`, and positions
-        (n, n_neighbors), or only these.
-        """
-        points, index, gaps = self._neighbours(X, n_neighbors)
-        if not return_distance:
-            return index
-        return self._searcher().distances(points, index, gaps), index
-
-    def _neighbours(self, X: Any, count: Any) -> tuple[Any, np.ndarray, Any]:
-        """X as the kernel takes it, and what the search found."""
-        check_is_fitted(self, "n_samples_fit_")
-        n, count = self.n_samples_fit_, self._asked_for() if count is None else count
-        require_neighbours(count, n - (X is None), n)
-        X, engine = self._queries(X)
-        return (X, *self._searcher().nearest(X, int(count), engine))
-
-    def kneighbors_graph(self, X=None, n_neighbors=None, mode="connectivity"):
-        """Who is among the nearest of whom: a sparse matrix, points × examples, in CSR form.
-
-        X, n_neighbors : as for `kneighbors`
-        mode : "connectivity", ones; or "distance", the distances themselves
-        """
-        _require_mode(mode)
-        points, index, gaps = self._neighbours(X, n_neighbors)
-        d = None if mode == "connectivity" else self._searcher().distances(points, index, gaps)
-        return _graph(Neighbourhoods.of_table(index, d), self.n_samples_fit_)
-
-
-class RadiusSearch(NeighbourMachine):
-    """A machine that can be asked for all within a radius."""
-
-    radius: Any
-
-    def _validate(self) -> None:
-        super()._validate()
-        require_nonnegative(self.radius, "radius")
-
-    def radius_neighbors(self, X=None, radius=None, return_distance=True, sort_results=False):
-        """All examples at a distance of at most `radius` from each point, in the order of the data.
-
-        X : points, optional; without, the neighbours of every example among the others
-        radius : float, optional; that of the machine, if not given
-        sort_results : bool; the nearest first, of equally near ones the first in the data
-
-        Returns two arrays of arrays, of distances and of positions, or only these.
-        """
-        found = self._within(X, radius, sort_results)
-        index = found.in_lists(found.index)
-        assert found.distances is not None
-        return (found.in_lists(found.distances), index) if return_distance else index
-
-    def radius_neighbors_graph(self, X=None, radius=None, mode="connectivity", sort_results=False):
-        """Who is within the radius of whom: a sparse matrix, points × examples, in CSR form.
-
-        X, radius, sort_results : as for `radius_neighbors`
-        mode : "connectivity", ones; or "distance", the distances themselves
-        """
-        _require_mode(mode)
-        found = self._within(X, radius, sort_results)
-        if mode == "connectivity":
-            found = Neighbourhoods(found.starts, found.index)
-        return _graph(found, self.n_samples_fit_)
-
-    def _within(self, X: Any, radius: Any = None, by_distance: bool = False) -> Neighbourhoods:
-        points, engine = self._queries(X)
-        radius = require_nonnegative(self.radius if radius is None else radius, "radius")
-        found = within(self._searcher(), points, float(radius), engine)
-        return found.by_distance() if by_distance else found
-
-
 @dataclass(eq=False, repr=False)
-class KernelNearestNeighbors(NearestSearch, RadiusSearch):
+class KernelNearestNeighbors(NeighbourMachine):
     """Who is near whom, without labels: the R nearest examples, or all within a radius.
 
     The distance is that of φ(x) and φ(z) in the space of the kernel, d² = k(x,x) + k(z,z) − 2 k(x,z), or any
@@ -245,12 +237,16 @@ class KernelNearestNeighbors(NearestSearch, RadiusSearch):
     metric: Any = None
     metric_params: Any = None
 
-    def _asked_for(self):
+    def _usual_count(self):
         return self.n_neighbors
+
+    def _usual_radius(self):
+        return self.radius
 
     def _validate(self):
         super()._validate()
         require_count(self.n_neighbors, "n_neighbors")
+        require_nonnegative(self.radius, "radius")
 
     def fit(self, X, y=None):
         """Keep the examples; y is not used."""

@@ -22,7 +22,7 @@ from mercer.estimators.neighbour_answers import (
     table_of_weights,
     weigh,
 )
-from mercer.estimators.neighbourhoods import NearestSearch, require_neighbours
+from mercer.estimators.neighbourhoods import NeighbourMachine, require_neighbours
 from mercer.estimators.tensors import follows_data
 from mercer.estimators.within import Neighbourhoods
 
@@ -33,7 +33,7 @@ _MOST_COPIES = 100
 
 
 @dataclass(eq=False, repr=False)
-class KernelNeighbours(NearestSearch):
+class KernelNeighbours(NeighbourMachine):
     """What both machines share: the search, weights, and R by leaving one out."""
 
     kernel: Any = GAUSSIAN
@@ -76,7 +76,7 @@ class KernelNeighbours(NearestSearch):
         require_weights(self.weights)
         super()._validate()
 
-    def _asked_for(self):
+    def _usual_count(self):
         return self.n_neighbors_
 
     def _leave_one_out(self, engine: Any) -> np.ndarray:

@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_consistent_length
 
+from mercer._params import require_nonnegative
 from mercer._state import require
 from mercer._warnings import frames_inside
 from mercer.estimators.inputs import GAUSSIAN
 from mercer.estimators.neighbour_answers import NeighbourMeans, NeighbourVotes, require_weights, weigh
-from mercer.estimators.neighbourhoods import RadiusSearch
+from mercer.estimators.neighbourhoods import NeighbourMachine
 from mercer.estimators.tensors import follows_data
 from mercer.estimators.within import Neighbourhoods
 
@@ -21,11 +22,11 @@ from mercer.estimators.within import Neighbourhoods
 _MOST_FREQUENT = "most_frequent"
 
 
-class RadiusMachine(RadiusSearch):
+class RadiusMachine(NeighbourMachine):
     """What both machines share: the search, and weights."""
 
     weights: Any
-    _learn: Any
+    radius: Any
 
     def fit(self, X, y):
         """Keep the examples."""
@@ -41,6 +42,10 @@ class RadiusMachine(RadiusSearch):
     def _validate(self) -> None:
         super()._validate()
         require_weights(self.weights)
+        require_nonnegative(self.radius, "radius")
+
+    def _usual_radius(self):
+        return self.radius
 
     def _asked(self, X: Any) -> tuple[Neighbourhoods, np.ndarray]:
         """The neighbours of X, and their weights."""
