@@ -121,7 +121,8 @@ def _by_tree(search: NeighbourSearch, X: Any, radius: float, power: int) -> Pair
     points = double(search.gaps.points if X is None else search.coordinates(search.asked(X)))
     # A tree measures ‖x−z‖ itself; radii of squares have a root.
     reach = radius ** (power / p) * (1 + _ROOM)
-    rows, index = [], []
+    rows: list[np.ndarray] = []
+    index: list[np.ndarray] = []
     for a in range(0, len(points), _ROWS):
         found = search.tree.query_ball_point(points[a : a + _ROWS], reach, p=p, workers=cpu_count())
         rows.append(np.repeat(np.arange(a, a + len(found)), [len(near) for near in found]))
