@@ -249,10 +249,30 @@ def test_refused(parameters, message):
         KernelKMeans(**{"kernel": Gaussian(1.0), "n_clusters": 2, **parameters}).partial_fit(X)
 
 
-def test_after_a_fit_of_all_points_there_are_no_batches():
+@pytest.mark.parametrize("n", [60, 1500])
+def test_batches_after_a_fit_of_all_points(n):
+    """Its means are projected onto centres: onto all points if they are few, which changes nothing."""
+    first, second = batches(2, n=n)
+    machine = KernelKMeans(Gaussian(3.0), 4, random_state=0).fit(first)
+    kernel, labels = Gaussian(3.0), machine.labels_
+    machine.partial_fit(second)
+    assert isinstance(machine.plan_.representation, Nystrom) and len(machine.means_) == min(n, 1000)
+    # By hand, with all points: K-means in sums of kernels.
+    W = np.eye(4)[labels] / np.bincount(labels)
+    D = -2 * kernel(second, first) @ W + np.einsum("ij,ik,kj->j", W, kernel(first), W, optimize=True)
+    V, counts = np.eye(4)[D.argmin(axis=1)], np.bincount(labels)
+    total = counts + V.sum(axis=0)
+    T = batches(1, seed=5)[0]
+    expected = (kernel(T, first) @ (W * counts) + kernel(T, second) @ V) / total
+    np.testing.assert_allclose(machine.masses_, total)
+    # The second batch is projected onto points of the first.
+    np.testing.assert_allclose(machine.means_(T), expected, atol=0.02 if n == 60 else 1e-3)
+
+
+def test_refused_batches():
     X = batches(1)[0]
-    with pytest.raises(ValueError, match="made of all points of an earlier fit"):
-        KernelKMeans(Gaussian(1.0), 2).fit(X).partial_fit(X)
+    with pytest.raises(ValueError, match="keeps all points"):
+        KernelKMeans(Gaussian(1.0), 2, representation="full").fit(X).partial_fit(X)
     with pytest.raises(ValueError, match="features"):
         KernelKMeans(Linear(), 2).partial_fit(X).partial_fit(X[:, :2])
     with pytest.raises(ValueError, match="NaN"):

@@ -120,7 +120,8 @@ def test_numbers_as_labels():
 
 def test_neighbours_without_weight():
     """There is somebody, but nobody counts: all examples answer."""
-    machine = KernelRadiusNeighborsRegressor(metric="euclidean", weights=lambda d: 0 * d).fit(X, X[:, 0])
+    machine = KernelRadiusNeighborsRegressor(metric="euclidean", radius=1.0, weights=lambda d: 0 * d)
+    machine.fit(X, X[:, 0])
     np.testing.assert_allclose(machine.predict(T), X[:, 0].mean())
 
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from mercer import _resolve
 from mercer.engines import Engine
 from mercer.estimators.cluster_spaces import without_empty
 from mercer.estimators.inputs import checked_weights
 from mercer.estimators.plan import representation_without_loss
 from mercer.estimators.tensors import on_host
+from mercer.features.base import generator
 from mercer.functions import FeatureFunction, KernelFunction
 from mercer.kernels import Finite, Precomputed
 from mercer.kernels.base import Kernel
@@ -32,11 +35,14 @@ def require_streamable(machine: Any, X: Any) -> None:
         raise ValueError("partial_fit takes a batch in memory; fit(X) learns from rows that live elsewhere")
     if isinstance(machine.asked_kernel(), (Precomputed, Finite)):
         raise ValueError("partial_fit: a matrix is of all its points at once, so fit takes it")
-    plan = getattr(machine, "plan_", None)
-    if plan is not None and isinstance(plan.representation, Full):
+    require_bounded(_resolve.representation_of(machine.representation))
+
+
+def require_bounded(asked: Representation | None) -> None:
+    """Refuse a representation whose means grow with the points."""
+    if isinstance(asked, Full):
         raise ValueError(
-            "partial_fit: the means are made of all points of an earlier fit, and would grow with every "
-            "batch; use representation='nystrom' or 'features' from the start, on a new machine"
+            "partial_fit: representation='full' keeps all points, which have no end; 'nystrom' keeps centres"
         )
 
 
@@ -44,10 +50,7 @@ def bounded_representation(
     asked: Representation | None, kernel: Kernel, points: Any, engine: Engine
 ) -> tuple[Representation, str]:
     """The representation for batches: coordinates of fixed size."""
-    if isinstance(asked, Full):
-        raise ValueError(
-            "partial_fit: representation='full' keeps all points, which have no end; 'nystrom' keeps centres"
-        )
+    require_bounded(asked)
     found, why = representation_without_loss(asked, kernel, points, engine)
     if isinstance(found, Full):
         found = Nystrom()
@@ -102,6 +105,8 @@ def add_batch(machine: Any, X: Any, sample_weight: Any) -> None:
     weights = checked_weights(on_host(sample_weight), X)
     if not isinstance(machine.means_, FeatureFunction):
         X = machine.kernel_.points(X)
+    if isinstance(machine.plan_.representation, Full):
+        _project(machine)
     space = _coordinates_of(machine)
     before = RunningMeans(space.inward(machine.means_.coef), machine.masses_)
     batch = space.batch(X, weights)
@@ -124,6 +129,17 @@ def add_batch(machine: Any, X: Any, sample_weight: Any) -> None:
     machine.n_batches_ = getattr(machine, "n_batches_", 0) + 1
     machine.__dict__.pop("start_", None)
     machine.show_centroids()
+
+
+def _project(machine: Any) -> None:
+    """Means that are made of all points of a fit become the nearest ones in the span of centres."""
+    f, rng = machine.means_, generator(machine.random_state)
+    built = Nystrom().build(machine.kernel_, f.points, rng, f.engine)
+    m = built.A.shape[1]
+    T = whitening(np.asarray(built.B.dense(), np.float64), np.dtype(np.float64))
+    machine.means_ = built.lift(T @ (T.T @ built.A.adjoint(f.coef)))
+    why = f"batches after a fit: its means are projected onto {m:,} of its points"
+    machine.plan_ = replace(machine.plan_, representation=Nystrom(m), unknowns=m, reasons=(why,))
 
 
 def _coordinates_of(machine: Any) -> StreamCoordinates:

@@ -188,7 +188,8 @@ class KernelKMeans(ClusterMeans):
 
         The first batch begins as `fit` does (`init`, the best of `n_init` starts), with one iteration; it
         needs as many points as there are clusters, and fixes the kernel's parameters and the coordinates.
-        After a `fit`, batches go on from its clusters. y is not used.
+        After a `fit`, batches go on from its clusters, whose means are projected onto centres if they were
+        made of all points. y is not used.
 
         What is kept is bounded, however many batches come: a mean and a mass for each cluster, in coordinates
         of fixed size. These are the kernel's own if they are few (linear, polynomial), else Nyström centres

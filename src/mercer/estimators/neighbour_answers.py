@@ -26,10 +26,10 @@ class NeighbourVotes(MultiOutputMixin, ClassifierMixin):
 
     def _learn(self, y: Any) -> np.ndarray:
         """Labels as they are looked up: positions in `classes_`, a row an example."""
-        if np.ndim(y) < 2 or np.shape(y)[1:] == (1,):
+        table = y.toarray() if hasattr(y, "toarray") else np.asarray(y)
+        if table.ndim < 2 or table.shape[1:] == (1,):
             self.classes_, codes = np.unique(checked_labels(y), return_inverse=True)
             return codes
-        table = y.toarray() if hasattr(y, "toarray") else np.asarray(y)
         if table.ndim != 2 or not table.shape[1]:
             raise ValueError(f"y must be labels, or a table with columns of labels; got shape {table.shape}")
         parts = [np.unique(checked_labels(column), return_inverse=True) for column in table.T]

@@ -67,7 +67,8 @@ class KernelRadiusNeighborsClassifier(NeighbourVotes, RadiusMachine):
     ----------
     kernel, search, engine, metric, metric_params : as in `KernelNearestNeighbors`
     radius : float
-        Who is at most that far answers. A Gaussian's distances are at most √2, and 1 where k(x,z) = ½.
+        Who is at most that far answers. A Gaussian's distances are at most √2, and ½ where k(x,z) = ⅞, at
+        ‖x−z‖ = 0.52 σ.
     weights : "uniform", "distance" or function of an array of distances
         As in `KernelNeighborsClassifier`; a function gets a row of distances for each of a few points that
         have equally many neighbours.
@@ -93,7 +94,7 @@ class KernelRadiusNeighborsClassifier(NeighbourVotes, RadiusMachine):
     """
 
     kernel: Any = GAUSSIAN
-    radius: float = 1.0
+    radius: float = 0.5
     weights: Any = "uniform"
     search: Any = "auto"
     engine: Any = "auto"
@@ -194,7 +195,7 @@ class KernelRadiusNeighborsRegressor(NeighbourMeans, RadiusMachine):
     """
 
     kernel: Any = GAUSSIAN
-    radius: float = 1.0
+    radius: float = 0.5
     weights: Any = "uniform"
     search: Any = "auto"
     engine: Any = "auto"
@@ -223,7 +224,8 @@ def _outlier(label: Any, classes: np.ndarray, codes: np.ndarray) -> Any:
     if label is None:
         return None
     if isinstance(label, str) and label == _MOST_FREQUENT:
-        return classes[np.bincount(codes).argmax()].item()
+        label = classes[np.bincount(codes).argmax()]
+        return label.item() if isinstance(label, np.generic) else label
     fits = np.ndim(label) == 0 and (isinstance(label, str) == (classes.dtype.kind in "OUS"))
     if not fits:
         raise ValueError(
