@@ -69,8 +69,9 @@ class StreamCoordinates:
         self.f, self.shift, self.kernel = machine.means_, machine._shift, machine.kernel_
         self.T: np.ndarray | None = None
         if isinstance(self.f, KernelFunction):
-            K = np.asarray(self.f.engine.operator(self.kernel, self.f.points).dense(), np.float64)
-            self.T = whitening(K, np.dtype(np.float64))
+            K = np.asarray(self.f.engine.operator(self.kernel, double(self.f.points)).dense(), np.float64)
+            # Centres in float32 make coordinates with as few digits.
+            self.T = whitening(K, self.f.facing(self.f.points[:1]).dtype)
             self._inward = self.T.T @ K
 
     def batch(self, X: Any, weights: np.ndarray) -> Batch:
@@ -136,7 +137,7 @@ def _project(machine: Any) -> None:
     f, rng = machine.means_, generator(machine.random_state)
     built = Nystrom().build(machine.kernel_, f.points, rng, f.engine)
     m = built.A.shape[1]
-    T = whitening(np.asarray(built.B.dense(), np.float64), np.dtype(np.float64))
+    T = whitening(np.asarray(built.B.dense(), np.float64), built.A.dtype)
     machine.means_ = built.lift(T @ (T.T @ built.A.adjoint(f.coef)))
     why = f"batches after a fit: its means are projected onto {m:,} of its points"
     machine.plan_ = replace(machine.plan_, representation=Nystrom(m), unknowns=m, reasons=(why,))

@@ -18,7 +18,8 @@ from mercer.kernels.finite import Finite, Precomputed, square_symmetric
 from mercer.kernels.function import FunctionKernel
 from mercer.kernels.order import Order
 from mercer.kernels.points import as_objects, as_vectors, double
-from mercer.kernels.statistics import DotProduct, squared_norms
+from mercer.kernels.profiled import Profiled
+from mercer.kernels.statistics import DotProduct, L1Distance, SquaredDistance, squared_norms
 
 # Of truth values: any number but 0 is true.
 _OF_TRUTH = ("dice", "jaccard", "rogerstanimoto", "russellrao", "yule")
@@ -64,6 +65,22 @@ class Distance(Kernel):
 
     def rule(self):
         return None
+
+
+class Nearness(Profiled):
+    """−s of s = ‖x−z‖², or of s = ‖x−z‖₁: a "kernel" whose gap is s."""
+
+    _statistics = {"l2": SquaredDistance(), "l1": L1Distance()}
+
+    def __init__(self, norm="l2"):
+        self.norm = norm
+
+    @property
+    def statistic(self):  # type: ignore[override]
+        return self._statistics[self.norm]
+
+    def profile(self, s, xp):
+        return s * -1.0
 
 
 class NamedDistance(Distance):
@@ -162,8 +179,6 @@ class NamedDistance(Distance):
         if self.name == "haversine":
             return _haversine(X, Z)
         if issparse(X):
-            from mercer.kernels.statistics import SquaredDistance
-
             return self.of_norm(np.maximum(SquaredDistance().pairwise(X, Z), 0))
         return self._by_scipy(X, Z)
 

@@ -22,13 +22,11 @@ import numpy as np
 from mercer._threads import cpu_count, parallel_map
 from mercer._xp import issparse, shaped_like
 from mercer.engines import Engine
-from mercer.estimators.distances import Distance, NamedDistance
+from mercer.estimators.distances import Distance, NamedDistance, Nearness
 from mercer.kernels.base import Kernel
 from mercer.kernels.finite import Finite
 from mercer.kernels.order import order_of
-from mercer.kernels.profiled import Profiled
 from mercer.kernels.separation import InOrder, paired, separation
-from mercer.kernels.statistics import L1Distance, SquaredDistance
 
 WAYS = ("auto", "blocks", "tree")
 # Candidates beyond those asked for, and gaps of each row that are computed twice to see how exact they are.
@@ -44,22 +42,6 @@ _EPS = float(np.finfo(np.float64).eps)
 _STORED_BYTES = 256 << 20
 
 Found = tuple[np.ndarray, np.ndarray]
-
-
-class Nearness(Profiled):
-    """−s of s = ‖x−z‖², or of s = ‖x−z‖₁: a "kernel" whose gap is s."""
-
-    _statistics = {"l2": SquaredDistance(), "l1": L1Distance()}
-
-    def __init__(self, norm="l2"):
-        self.norm = norm
-
-    @property
-    def statistic(self):  # type: ignore[override]
-        return self._statistics[self.norm]
-
-    def profile(self, s, xp):
-        return s * -1.0
 
 
 class NeighbourSearch:
