@@ -86,6 +86,7 @@ def test_first_parameters():
     assert written(KernelPCA, 2).n_components == 2
     assert written(mercer.KernelKMeans, 3).n_clusters == 3
     assert written(mercer.KernelNeighborsClassifier, 7).n_neighbors == 7
+    assert written(mercer.KernelRadiusNeighborsRegressor, 0.5).radius == 0.5
     assert written(KernelSVC, 2.0).lam == FromC(2.0) and written(KernelRidge, 2.0).lam == FromAlpha(2.0)
     assert said(mercer.KernelPerceptron, 3).endswith("KernelPerceptron is its kernel, got 3")
     assert "no parameters" in said(Linear, 3)
@@ -111,6 +112,15 @@ def test_sentences_of_machines_that_have_no_such_thing():
             call = re.search(r"write (\w+\(.*?\)):", sentence)
             if call and "Huber" not in sentence and "C)" not in call.group(1):
                 eval(call.group(1), NAMES)
+
+
+def test_neighbours_and_clusters():
+    machine = written(mercer.KernelNeighborsClassifier, p=1)
+    assert machine.metric == "minkowski" and machine.metric_params == {"p": 1}
+    sentence = said(mercer.KernelNeighborsRegressor, radius=2.0)
+    assert "KernelRadiusNeighborsRegressor(radius=2.0)" in sentence
+    assert "partial_fit(batch)" in said(mercer.KernelKMeans, batch_size=100)
+    assert "empty='teleport'" in said(mercer.KernelKMeans, reassignment_ratio=0.01)
 
 
 def test_values_that_need_the_data():

@@ -203,9 +203,25 @@ def _threshold(said: Said, value: Any) -> Instead:
 
 
 def _metric(said: Said, value: Any) -> Instead:
+    if "metric" in said.takes:  # it is p that was said
+        argument = f"metric='minkowski', metric_params={{'p': {value!r}}}"
+        return Instead(argument, "p: parameters of a metric are metric_params")
     return Instead(
         "", "metric: kernel=Gaussian() finds Euclidean neighbours, Laplacian(norm='l1') those of ℓ1"
     )
+
+
+def _radius(said: Said, value: Any) -> Instead | None:
+    kinds = {"KernelNeighborsClassifier": "Classifier", "KernelNeighborsRegressor": "Regressor"}
+    if said.cls not in kinds:
+        return None
+    return Instead("", f"radius: KernelRadiusNeighbors{kinds[said.cls]}(radius={value!r}) asks all that near")
+
+
+def _batches(said: Said, value: Any) -> Instead | None:
+    if said.cls != "KernelKMeans":
+        return None
+    return Instead("", "batch_size: partial_fit(batch) learns from batches of any size, one after the other")
 
 
 def _steps(said: Said, value: Any) -> Instead | None:
@@ -244,6 +260,9 @@ _SIMPLE: dict[str, Callable[[Said, Any], Instead | None]] = {
     "probability": _probability,
     "epsilon": _threshold,
     "metric": _metric,
+    "radius": _radius,
+    "batch_size": _batches,
+    "reassignment_ratio": _needless("reassignment_ratio: empty='teleport' moves clusters without points"),
     "p": _metric,
     "metric_params": _metric,
     "learning_rate": _steps,
@@ -312,6 +331,9 @@ _FIRST = {
     "KernelKMeans": "n_clusters={0!r}",
     "KernelNeighborsClassifier": "n_neighbors={0!r}",
     "KernelNeighborsRegressor": "n_neighbors={0!r}",
+    "KernelNearestNeighbors": "n_neighbors={0!r}",
+    "KernelRadiusNeighborsClassifier": "radius={0!r}",
+    "KernelRadiusNeighborsRegressor": "radius={0!r}",
     "KernelSVC": "lam=FromC({0!r})",
     "KernelSVR": "lam=FromC({0!r})",
     "KernelLogistic": "lam=FromC({0!r})",

@@ -72,12 +72,16 @@ class KernelInputs(Worded, FileToFile, BaseEstimator):
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         try:
-            kernel = _resolve.kernel_of(self.kernel)
+            kernel = self.asked_kernel()
         except (TypeError, ValueError):
             return tags  # fit will say what is wrong
         tags.input_tags.pairwise = isinstance(kernel, Precomputed)
         tags.input_tags.sparse = bool(kernel.sparse)
         return tags
+
+    def asked_kernel(self) -> Kernel:
+        """The kernel that was given, by whatever name."""
+        return _resolve.kernel_of(self.kernel)
 
     def check_X(self, X: Any, kernel: Kernel, *, reset: bool) -> Any:
         """Points as this kernel takes them; `reset`: their features are those that `predict` will expect."""
@@ -135,7 +139,7 @@ class KernelInputs(Worded, FileToFile, BaseEstimator):
 
         `parts` are what else the machine was given: value objects, or None.
         """
-        kernel = clone(_resolve.kernel_of(self.kernel))
+        kernel = clone(self.asked_kernel())
         engine: Engine = _resolve.engine_of(engine_for(self.engine, X))
         for part in (kernel, engine, *parts):
             if part is not None:
