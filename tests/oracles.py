@@ -218,7 +218,7 @@ def net_minimum(loss, Phi, y, lam, w=None, offset=False, ratio=1.0, positive=Fal
         values, slopes, _ = loss(y, Phi @ c + b)
         values = values if values.ndim == 1 else values.sum(axis=1)
         g = (Phi.T @ (w[:, None] * slopes) + lam * (1 - ratio) * c).ravel()
-        gradient = np.concatenate([g + lam * ratio, lam * ratio - g, (w @ slopes) * np.ones(t * offset)])
+        gradient = np.concatenate([g + lam * ratio, lam * ratio - g, w @ slopes if offset else []])
         penalty = ratio * v[: 2 * k].sum() + 0.5 * (1 - ratio) * (c**2).sum()
         return w @ values + lam * penalty, gradient
 
@@ -246,7 +246,8 @@ def kinked_net_minimum(kinked, Phi, y, lam, w=None, offset=False, ratio=1.0, pos
         lower, upper = np.broadcast_to(lower, n), np.broadcast_to(upper, n)
         # Unknown: c⁺, c⁻, b, the loss of every example, the square of every coefficient.
         sizes = np.concatenate([np.full(2 * p, lam * ratio), [0.0], w, np.full(p, 0.5 * lam * (1 - ratio))])
-        lines = [np.hstack([-a[:, None] * np.hstack([Phi, -Phi, np.ones((n, 1))]), -np.eye(n)]) for a in (upper, lower)]
+        scores = np.hstack([Phi, -Phi, np.ones((n, 1))])
+        lines = [np.hstack([-a[:, None] * scores, -np.eye(n)]) for a in (upper, lower)]
         rows = np.hstack([np.vstack(lines), np.zeros((2 * n, p))])
         most = np.concatenate([cost * upper - upper * y[:, j], -cost * lower - lower * y[:, j]])
         bounds = [(0, None)] * p + [(0, 0 if positive else None)] * p

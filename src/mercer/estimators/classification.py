@@ -146,6 +146,7 @@ class KernelClassifier(Classifier):
     class_weight : dict, "balanced" or None
         Factors for the weights of the examples of each class; "balanced": such that the weights of each
         class add up to the same.
+    warm_start : as in `KernelRegressor`
 
     Attributes
     ----------
@@ -170,6 +171,7 @@ class KernelClassifier(Classifier):
     engine: Any = "auto"
     offset: bool = True
     class_weight: Any = None
+    warm_start: bool = False
     random_state: Any = None
 
     def loss_for(self, y) -> Loss:
@@ -191,7 +193,7 @@ class KernelLogistic(Classifier):
         scikit-learn's ``LogisticRegression(C)`` on explicit features is λ = 1/(2Cn): see `from_C`.
     solver : "auto", "newton", "descent" or a Solver
     representation, engine, offset, random_state : as in `KernelRidge`
-    class_weight : as in `KernelClassifier`
+    class_weight, warm_start : as in `KernelClassifier`
 
     Attributes
     ----------
@@ -217,6 +219,7 @@ class KernelLogistic(Classifier):
     engine: Any = "auto"
     offset: bool = True
     class_weight: Any = None
+    warm_start: bool = False
     random_state: Any = None
 
     def loss_for(self, y) -> Loss:

@@ -14,7 +14,7 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 from mercer._state import NUMBER, require_held
 from mercer._xp import take
 from mercer.engines import available_memory
-from mercer.estimators.base import KernelMachine, start_at
+from mercer.estimators.base import KernelMachine
 from mercer.estimators.calibration import Calibration
 from mercer.estimators.classification import Classifier
 from mercer.estimators.inputs import GAUSSIAN
@@ -72,8 +72,6 @@ class SupportVectors(KernelMachine):
         return c
 
     def _fit(self, X, y, sample_weight):
-        if self.warm_start and self._start is None and hasattr(self, "solution_"):
-            self._start = start_at(self)
         problem = super()._fit(X, y, sample_weight)
         # Centres and features do not keep the examples.
         self._vectors = None

@@ -78,7 +78,7 @@ class Coordinate(Solver):
         iterations, reached = 0, True
         for outputs in groups:
             part = replace(centred.problem, y=problem.y[:, outputs])
-            found = self._descend(part, None if problem.start is None else problem.start[:, outputs])
+            found = self._descend(part, None if problem.begin is None else problem.begin[:, outputs])
             C[:, outputs], b[outputs] = found.C, found.b
             iterations, reached = max(iterations, found.steps), reached and found.steps < self.max_iter
             history += found.history

@@ -12,11 +12,12 @@ from mercer._notice import tell
 from mercer._threads import stopping_point
 from mercer.losses import Squared
 from mercer.solvers.base import Solver, warn_if_unconverged
-from mercer.solvers.certify import best_constant, certify
+from mercer.solvers.certify import balance, best_constant, certify
 from mercer.solvers.cost import bytes_in_words
 from mercer.solvers.notes import Notes
 from mercer.solvers.preconditioners import low_rank_columns
 from mercer.solvers.problem import Problem, Solution, relative_to
+from mercer.solvers.smooth import FactoredForm
 from mercer.solvers.smooth_examples import DIRECT_EXAMPLES, Direction, Form, PrimalForm, form_of
 
 # Changes of the objective below this, relative to it, are rounding.
@@ -52,6 +53,8 @@ class DescentSolver(Solver):
         starts = [copy(form), *_starts(form, count)]
         # A loss that is flat far from y has no gradient to speak of at f = 0.
         unit = starts[0].norm if convex else max(start.norm for start in starts)
+        if problem.begin is not None:
+            starts[0] = _begun(starts[0], problem)
         with Notes(problem, self.name) as notes:
             runs = self._descents(starts, unit, tol, notes)
         values = [run.form.value for run in runs]
@@ -257,6 +260,20 @@ def line_search(form: Form, direction, *, first: float = 1.0) -> float | None:
                 return step
         step *= 0.5
     return None
+
+
+def _begun(form: Form, problem: Problem) -> Form:
+    """The form at the coefficients that were given, if these are worth more than none."""
+    coef, given = problem.begin, problem.A
+    if coef is None or coef.shape != (given.shape[1], problem.y.shape[1]) or not np.isfinite(coef).all():
+        return form
+    other = copy(form)
+    offset = np.zeros(problem.y.shape[1])
+    if problem.offset:
+        offset = balance(problem, given @ coef) if not problem.loss.joint else best_constant(problem)[0]
+    with np.errstate(all="ignore"):
+        other.start(form.problem.A.adjoint(coef) if isinstance(form, FactoredForm) else coef, offset)
+    return other if other.value < form.value and np.isfinite(other.norm) else form
 
 
 def _starts(form: Form, count: int) -> Iterator[Form]:
