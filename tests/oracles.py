@@ -227,7 +227,8 @@ def net_minimum(loss, Phi, y, lam, w=None, offset=False, ratio=1.0, positive=Fal
     found = minimize(
         both, np.zeros(2 * k + t * offset), jac=True, method="L-BFGS-B", bounds=bounds, options=options
     )
-    return *parts(found.x), found.fun
+    c, b = parts(found.x)
+    return c, b - b.mean() * (loss is _multinomial), found.fun
 
 
 def kinked_net_minimum(kinked, Phi, y, lam, w=None, offset=False, ratio=1.0, positive=False):

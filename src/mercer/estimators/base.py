@@ -203,7 +203,7 @@ class KernelMachine(Coefficients, KernelInputs):
         if begin is not None and begin.coef.shape == (problem.A.shape[1], problem.y.shape[1]):
             # With a coefficient for each example these are slopes over λ.
             factor = begin.lam / problem.lam if problem.full else 1.0
-            problem = replace(problem, begin=begin.coef * factor)
+            problem = replace(problem, begin=(begin.coef * factor, begin.intercept))
         return problem
 
     def fit(self, X, y=None, sample_weight=None, *, checkpoint=None):
@@ -334,9 +334,10 @@ def start_at(machine: KernelMachine, rows: np.ndarray | None = None) -> np.ndarr
 
 @dataclass(frozen=True, eq=False)
 class Begin:
-    """The coefficients of a solution, and its λ."""
+    """The coefficients and offsets of a solution, and its λ."""
 
     coef: np.ndarray
+    intercept: np.ndarray
     lam: Any
 
 
@@ -344,7 +345,7 @@ def begin_at(machine: KernelMachine, rows: np.ndarray | None = None) -> Begin | 
     """Where a machine's solver ended; None where its examples are others, each with a coefficient."""
     if rows is not None and machine.plan_.representation.name == "full":
         return None
-    return Begin(machine.solution_.coef, machine.lam_)
+    return Begin(machine.solution_.coef, machine.solution_.intercept, machine.lam_)
 
 
 def _require_apart(loss: Loss, census: Census | None, what: str) -> None:

@@ -78,11 +78,15 @@ class Coordinate(Solver):
         iterations, reached = 0, True
         for outputs in groups:
             part = replace(centred.problem, y=problem.y[:, outputs])
-            found = self._descend(part, None if problem.begin is None else problem.begin[:, outputs])
+            begin = problem.begin
+            if begin is not None:
+                begin = begin[0][:, outputs], begin[1][outputs] + centred.means @ begin[0][:, outputs]
+            found = self._descend(replace(part, begin=begin))
             C[:, outputs], b[outputs] = found.C, found.b
             iterations, reached = max(iterations, found.steps), reached and found.steps < self.max_iter
             history += found.history
-        measured = worth(problem, C, centred.back(C, b))
+        b = _middle(problem, C, centred.back(C, b))
+        measured = worth(problem, C, b)
         certificate, near = measured.certificate, measured.near(max(self.tol, NEAR))
         small = certificate.relative_gradient <= max(self.tol, NEAR) or certificate.gap is not None
         status = "converged" if reached and near and small else "stalled" if reached else "max_iter"
@@ -94,8 +98,8 @@ class Coordinate(Solver):
         warn_if_unconverged(solution, self.tol, "Increase lam or max_iter", problem.A.dtype)
         return solution
 
-    def _descend(self, problem: Problem, start: np.ndarray | None) -> _Point:
-        point = _Point.at_start(problem, start)
+    def _descend(self, problem: Problem) -> _Point:
+        point = _Point.at_start(problem)
         unit, idle = point.norm, 0
         unit = max(unit, float(np.linalg.norm(_slopes_at_constant(problem))))
         while point.steps < self.max_iter and idle < _PATIENCE:
@@ -112,6 +116,15 @@ class Coordinate(Solver):
                 break
             idle = 0 if before - point.value > 8 * _EPS * abs(before) else idle + 1
         return point
+
+
+def _middle(problem: Problem, C: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Offsets of mean 0, where outputs are coupled and a constant added to all scores changes nothing."""
+    if not (problem.loss.joint and problem.offset):
+        return b
+    scores, moved = problem.A @ C + b, b - b.mean()
+    here, there = problem.data_value(scores), problem.data_value(scores - b.mean())
+    return moved if abs(here - there) <= 1e-12 * abs(here) else b
 
 
 def refuse(solver: Solver, problem: Problem) -> None:
@@ -146,19 +159,16 @@ class _Point:
     history: list[float] = field(default_factory=list)
 
     @classmethod
-    def at_start(cls, problem: Problem, start: np.ndarray | None) -> _Point:
-        shape = problem.A.shape[1], problem.y.shape[1]
-        constant = best_constant(problem)[0]
-        C = np.zeros(shape)
-        if start is not None and start.shape == shape and np.isfinite(start).all():
-            begun = cls(problem, np.maximum(start, 0) if problem.B.positive else start.copy(), constant)
-            begun.measure()
-            plain = cls(problem, C, constant)
-            plain.measure()
-            return begun if begun.value < plain.value else plain
-        point = cls(problem, C, constant)
+    def at_start(cls, problem: Problem) -> _Point:
+        shape, begin = (problem.A.shape[1], problem.y.shape[1]), problem.begin
+        point = cls(problem, np.zeros(shape), best_constant(problem)[0])
         point.measure()
-        return point
+        if begin is None or begin[0].shape != shape or not np.isfinite(begin[0]).all():
+            return point
+        C = np.maximum(begin[0], 0) if problem.B.positive else begin[0].copy()
+        other = cls(problem, C, begin[1].copy() if problem.offset else np.zeros(shape[1]))
+        other.measure()
+        return other if other.value < point.value else point
 
     def measure(self) -> None:
         """Everything that follows from C and b."""

@@ -152,6 +152,7 @@ class _Way:
     curvature: float
     offset: bool
     scale: float
+    lengths: np.ndarray  # of the columns of Φ
     a: np.ndarray
     room: np.ndarray  # most − a, kept by itself: near 0 a difference would be rounding
     low: np.ndarray  # the price of a ≥ 0
@@ -186,7 +187,7 @@ class _Way:
         product = max(float(np.mean(a * low)) if len(a) else 0.0, price * float(np.median(c)) if p else 0.0)
         z = product / c if bounded else np.zeros(c.shape)
         scale = float(share @ np.abs(np.broadcast_to(form.centre, problem.y.shape)[used, output] - b)) or 1.0
-        given = Phi, sides, share, price, curvature, problem.offset, scale
+        given = Phi, sides, share, price, curvature, problem.offset, scale, lengths
         return cls(*given, a, room, low, high, c, z, b)
 
     # -- the line to the end ----------------------------------------------------------------------------
@@ -314,10 +315,10 @@ class _Way:
         """c, whose entries are 0 where their price is more than they are, and b."""
         c = self.net()
         if self.bounded:
-            size, price = float(np.abs(c).max(initial=0.0)), float(self.z.max(initial=0.0))
-            # Of an unknown and its price one goes to 0.
-            kept = (self.c * max(price, 1e-300) > self.z * max(size, 1e-300)).any(axis=0)
-            c = np.where(kept, c, 0.0)
+            # Of an unknown and its price one goes to 0: in units of the scores, and of the slopes.
+            reach = self.c * self.lengths / self.scale
+            dear = self.z / (self.price + self.lengths * float(self.a.sum()))
+            c = np.where((reach > dear).any(axis=0), c, 0.0)
         return c, self.b
 
     def slopes(self) -> np.ndarray:

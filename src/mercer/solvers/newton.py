@@ -12,7 +12,7 @@ from mercer._notice import tell
 from mercer._threads import stopping_point
 from mercer.losses import Squared
 from mercer.solvers.base import Solver, warn_if_unconverged
-from mercer.solvers.certify import balance, best_constant, certify
+from mercer.solvers.certify import best_constant, certify
 from mercer.solvers.cost import bytes_in_words
 from mercer.solvers.notes import Notes
 from mercer.solvers.preconditioners import low_rank_columns
@@ -264,15 +264,17 @@ def line_search(form: Form, direction, *, first: float = 1.0) -> float | None:
 
 def _begun(form: Form, problem: Problem) -> Form:
     """The form at the coefficients that were given, if these are worth more than none."""
-    coef, given = problem.begin, problem.A
-    if coef is None or coef.shape != (given.shape[1], problem.y.shape[1]) or not np.isfinite(coef).all():
+    assert problem.begin is not None
+    coef, offset = problem.begin
+    if coef.shape != (problem.A.shape[1], problem.y.shape[1]) or not np.isfinite(coef).all():
         return form
+    if isinstance(form, FactoredForm):
+        coef = form.problem.A.adjoint(coef)
+    elif isinstance(form, PrimalForm) and getattr(form.primal, "T", None) is not None:
+        coef = np.linalg.lstsq(form.primal.T, coef, rcond=None)[0]
     other = copy(form)
-    offset = np.zeros(problem.y.shape[1])
-    if problem.offset:
-        offset = balance(problem, given @ coef) if not problem.loss.joint else best_constant(problem)[0]
     with np.errstate(all="ignore"):
-        other.start(form.problem.A.adjoint(coef) if isinstance(form, FactoredForm) else coef, offset)
+        other.start(coef, offset if problem.offset else np.zeros_like(offset))
     return other if other.value < form.value and np.isfinite(other.norm) else form
 
 

@@ -29,7 +29,7 @@ class Problem:
     offset_price : float
         The coefficient of b in the objective, beyond what the loss says; for one-class problems.
     start : (n, t) coefficients to begin from, or None; for one coefficient per example
-    begin : coefficients to begin from, as solutions have them, or None; for solvers that go step by step
+    begin : (coefficients, offsets) to begin from, as solutions have them, or None; for solvers that go by steps
     sample : Problem, or None
         Where examples live elsewhere: the problem of a sample of them, in memory. `y` has no rows then.
     journal : Journal, or None
@@ -59,7 +59,7 @@ class Problem:
     offset: bool = False
     offset_price: float = 0.0
     start: np.ndarray | None = None
-    begin: np.ndarray | None = None
+    begin: tuple[np.ndarray, np.ndarray] | None = None
     sample: Problem | None = None
     journal: Any = None
     rng: np.random.Generator = field(default_factory=lambda: np.random.default_rng(0))

@@ -47,7 +47,7 @@ def solve(solver: Solver, problem: Problem) -> tuple[Solution, Loss]:
 def _part(problem: Problem, columns: np.ndarray, lam: float) -> Problem:
     """The problem of some outputs."""
     start = None if problem.start is None else problem.start[:, columns]
-    begin = None if problem.begin is None else problem.begin[:, columns]
+    begin = None if problem.begin is None else (problem.begin[0][:, columns], problem.begin[1][columns])
     return replace(problem, y=problem.y[:, columns], lam=lam, start=start, begin=begin)
 
 
@@ -66,7 +66,7 @@ def _with_scale(solver: Solver, problem: Problem) -> tuple[Solution, Loss]:
         settled = problem.loss.at(float(np.exp(x)))
         solution = solver.run(replace(problem, loss=settled, begin=begin))
         slope = settled.slope_in_scale(problem.y, problem.A @ solution.coef + solution.intercept, problem.w)
-        begin = solution.coef
+        begin = solution.coef, solution.intercept
         low, high = (x, high) if slope < 0 else (low, x)
         if slope == 0 or high - low <= _FOUND or (slope > 0 and x <= np.log(least)):
             break
