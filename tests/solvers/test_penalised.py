@@ -49,9 +49,7 @@ def test_quantiles_are_those_of_quantile_regressor(level, w):
 def test_elastic_nets_of_the_logistic_loss(ratio, w):
     total = N if w is None else w.sum()
     net = ElasticNet(ratio)
-    machine = KernelLogistic(
-        Linear(), lam=1 / (0.5 * total), representation=net, solver=Coordinate(tol=1e-9)
-    )
+    machine = KernelLogistic(Linear(), lam=1 / (0.5 * total), representation=net, solver=Coordinate(tol=1e-9))
     machine.fit(X, LABELS, w)
     peer = peers.LogisticRegression(solver="saga", C=0.5, l1_ratio=ratio, tol=1e-9, max_iter=100_000)
     same(machine, peer.fit(X, LABELS, w), 1e-4)
@@ -122,7 +120,9 @@ def random_problem(rng):
 def test_columns_of_any_size_repeated_rows_weights_of_0_and_single_precision(solver):
     rng = np.random.default_rng(5)
     both = ["huber", "squared_hinge", "squared_epsilon_insensitive"]
-    own = ["absolute", "quantile", "hinge"] if solver == "interior" else ["logistic", "squared", "exponential"]
+    own = (
+        ["absolute", "quantile", "hinge"] if solver == "interior" else ["logistic", "squared", "exponential"]
+    )
     for _ in range(25):
         A, y, w, lam, offset, net = random_problem(rng)
         loss = str(rng.choice(both + own))

@@ -184,7 +184,7 @@ class KernelLogistic(Classifier):
 
     Two classes: minimise (1/n) Σ w_i log(1 + exp(−y_i f(x_i))) + λ‖f‖², P(y=+1|x) = 1/(1+exp(−f(x))).
     k classes: k functions, P(y=l|x) = exp f_l(x) / Σ_m exp f_m(x), penalty λ Σ ‖f_l‖².
-    Several labels an example (y with several columns): each by itself, as two classes, or one against the rest.
+    Several labels an example (y with several columns): each by itself, one against the rest.
 
     Parameters
     ----------

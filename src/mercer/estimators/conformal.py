@@ -32,7 +32,7 @@ _METHODS = ("auto", "split", "cv+", "jackknife+")
 
 
 def rank_of(n: int, coverage: float) -> int:
-    """Which of n sorted errors, counted from 1, bounds such a share of new ones; n + 1 where they are too few.
+    """Which of n sorted errors, counted from 1, bounds such a share of new ones; n + 1: they are too few.
 
     >>> rank_of(99, 0.9), rank_of(8, 0.9)
     (90, 9)
@@ -55,7 +55,7 @@ def bound_of(errors: np.ndarray, coverage: float) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Band:
-    """What a machine says the target lies between: its prediction twice, or its lowest and highest quantile."""
+    """What a machine says the target lies between: its prediction, or its lowest and highest quantile."""
 
     lower: np.ndarray  # (m, t)
     upper: np.ndarray
@@ -97,7 +97,9 @@ class ConformalErrors:
         require(self.method in ("split", "cv+"), f"there are no intervals by {self.method!r} without data")
         if self.method == "cv+":
             fold = self.fold
-            inside = fold is not None and fold.min(initial=0) >= 0 and fold.max(initial=0) < len(self.machines)
+            inside = (
+                fold is not None and fold.min(initial=0) >= 0 and fold.max(initial=0) < len(self.machines)
+            )
             require(inside, "an example is of a fold that has no machine")
         else:
             require(bool((np.diff(self.errors, axis=0) >= 0).all()), "errors are not in order")
@@ -221,7 +223,9 @@ class WithIntervals:
             some, kept = _safe_split(self, X, y, rows)[0] if len(rows) < n else X, targets[rows]
             self.conformal_ = ConformalErrors(method, np.sort(Band.of(self, some).errors(kept), axis=0))
         else:
-            self.conformal_ = self._crossed(X, y, targets, None if sample_weight is None else w, rows, n_folds)
+            self.conformal_ = self._crossed(
+                X, y, targets, None if sample_weight is None else w, rows, n_folds
+            )
         return self
 
     def predict_interval(self, X, coverage=0.9):

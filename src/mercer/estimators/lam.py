@@ -101,7 +101,7 @@ def check_lam(lam: Any) -> None:
     elif _several(lam) and len(lam):
         for each in lam:
             if is_auto(each) or _several(each):
-                raise ValueError(f"lam has one positive number for each output, or is \"auto\", got {lam!r}")
+                raise ValueError(f'lam has one positive number for each output, or is "auto", got {lam!r}')
             check_lam(each)
     elif isinstance(lam, bool) or not isinstance(lam, (int, float, np.number)) or not 0 < lam < np.inf:
         raise ValueError(

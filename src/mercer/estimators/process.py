@@ -61,7 +61,11 @@ class Process(Numbered):
         shared = {name: self.__dict__[name] for name in ("_problem",) if name in self.__dict__}
         made = type(self).__new__(type(self))
         memo[id(self)] = made
-        own = {name: value for name, value in self.__dict__.items() if name not in ("_problem", "_view", "_left_out")}
+        own = {
+            name: value
+            for name, value in self.__dict__.items()
+            if name not in ("_problem", "_view", "_left_out")
+        }
         made.__dict__.update(deepcopy(own, memo), **shared)
         return made
 

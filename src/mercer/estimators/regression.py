@@ -173,8 +173,12 @@ class KernelRidge(Process, Regressor):
             short = loo.shortage(problem)
             if short is not None:
                 raise ValueError(short)
-            lams = np.broadcast_to(problem.lam, problem.y.shape[1:]) if np.ndim(problem.lam) else [problem.lam]
-            found = [loo.residuals(_of_output(problem, j, lams), [float(lam)])[0] for j, lam in enumerate(lams)]
+            lams = (
+                np.broadcast_to(problem.lam, problem.y.shape[1:]) if np.ndim(problem.lam) else [problem.lam]
+            )
+            found = [
+                loo.residuals(_of_output(problem, j, lams), [float(lam)])[0] for j, lam in enumerate(lams)
+            ]
             residuals = np.hstack(found)
             residuals = residuals[:, 0] if self.coding_.one_dimensional else residuals
             self._loo: tuple = self.solution_, residuals

@@ -122,8 +122,8 @@ class ScaledHuber(ResidualLoss):
 
         σ + (1/n) Σ w_i σ H((y_i − f(x_i) − b)/σ) + λ‖f‖²
 
-    over f, b and σ > 0, which is convex in all of them: Huber's proposal, as scikit-learn's HuberRegressor has
-    it (with alpha = λn). So ε needs no units, and results don't change with those of y, if λ does. The
+    over f, b and σ > 0, which is convex in all of them: Huber's proposal, as scikit-learn's HuberRegressor
+    has it (with alpha = λn). So ε needs no units, and results don't change with those of y, if λ does. The
     machine's ``loss_.scale`` is the σ that was found; the certificate is that of f for this σ.
 
     Parameters
@@ -154,8 +154,8 @@ class ScaledHuber(ResidualLoss):
     def validate(self) -> None:
         if not (is_number(self.epsilon) and 1 < self.epsilon < np.inf):
             raise ValueError(
-                f"ScaledHuber needs a number epsilon above 1, got {self.epsilon!r}: 1.35 is usual, and with 1 "
-                "or less every scale would be too large"
+                f"ScaledHuber needs a number epsilon above 1, got {self.epsilon!r}: 1.35 is usual, and with "
+                "1 or less every scale would be too large"
             )
         if self.scale is None:
             return

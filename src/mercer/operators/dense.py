@@ -171,7 +171,7 @@ class L1(Identity):
         return np.maximum(-G, 0) if self.positive else np.abs(G)
 
     def conjugate(self, G: np.ndarray, lam: float) -> float:
-        """The largest value of −⟨G, c⟩ less the penalty, over all c; infinite with slopes above λ if ρ = 1."""
+        """The largest value of −⟨G, c⟩ less the penalty, over all c; with ρ = 1 maybe infinite."""
         above = np.maximum(self.beyond(G) - lam * self.ratio, 0)
         if self.ratio == 1:
             return 0.0 if not above.any() else np.inf

@@ -39,6 +39,7 @@ class Features(Representation):
     """
 
     name = "features"
+
     def __init__(self, map=None, n_features=1000):
         self.map = map
         self.n_features = n_features

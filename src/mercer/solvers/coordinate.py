@@ -16,7 +16,7 @@ from mercer.solvers.base import Solver, warn_if_unconverged
 from mercer.solvers.certify import best_constant
 from mercer.solvers.coordinate_loop import descend
 from mercer.solvers.cost import LARGEST_FACTOR
-from mercer.solvers.penalised import NEAR, Centred, worth
+from mercer.solvers.penalised import NEAR, Centred, penalty_of, worth
 from mercer.solvers.problem import Problem, Solution
 
 _EPS = float(np.finfo(float).eps)
@@ -90,9 +90,7 @@ class Coordinate(Solver):
         certificate, near = measured.certificate, measured.near(max(self.tol, NEAR))
         small = certificate.relative_gradient <= max(self.tol, NEAR) or certificate.gap is not None
         status = "converged" if reached and near and small else "stalled" if reached else "max_iter"
-        solution = Solution(
-            C, measured.intercept, status, iterations, certificate, tuple(history), self.name
-        )
+        solution = Solution(C, measured.intercept, status, iterations, certificate, tuple(history), self.name)
         if not problem.loss.convex:
             solution = solution.without_claims()
         warn_if_unconverged(solution, self.tol, "Increase lam or max_iter", problem.A.dtype)
@@ -165,7 +163,7 @@ class _Point:
         point.measure()
         if begin is None or begin[0].shape != shape or not np.isfinite(begin[0]).all():
             return point
-        C = np.maximum(begin[0], 0) if problem.B.positive else begin[0].copy()
+        C = np.maximum(begin[0], 0) if penalty_of(problem).positive else begin[0].copy()
         other = cls(problem, C, begin[1].copy() if problem.offset else np.zeros(shape[1]))
         other.measure()
         return other if other.value < point.value else point
@@ -176,12 +174,12 @@ class _Point:
         self.value = self._value(self.C, self.scores)
         self.slopes = self.problem.data_grad(self.scores)
         self.G = self.problem.A.adjoint(self.slopes) / self.problem.n
-        self.left = self.problem.B.left(self.C, self.G, self.problem.lam)
+        self.left = penalty_of(self.problem).left(self.C, self.G, self.problem.lam)
         in_b = self.slopes.sum(axis=0) / self.problem.n if self.problem.offset else np.zeros(1)
         self.norm = float(np.hypot(np.linalg.norm(self.left), np.linalg.norm(in_b)))
 
     def _value(self, C: np.ndarray, scores: np.ndarray) -> float:
-        return self.problem.data_value(scores) + self.problem.lam * self.problem.B.value(C)
+        return self.problem.data_value(scores) + self.problem.lam * penalty_of(self.problem).value(C)
 
     def step(self) -> bool:
         """A Newton step among some coordinates; False if none goes down."""
@@ -189,7 +187,7 @@ class _Point:
         dC, db = model.direction()
         problem = self.problem
         ds = problem.A @ dC + db
-        lam, penalty = problem.lam, problem.B
+        lam, penalty = problem.lam, penalty_of(problem)
         # What the line promises: the slope of V and the change of the penalty.
         promised = float((self.slopes * ds).sum()) / problem.n
         promised += lam * (penalty.value(self.C + dC) - penalty.value(self.C))
@@ -226,26 +224,26 @@ class _Model:
     @classmethod
     def at(cls, point: _Point) -> _Model:
         problem, C = point.problem, point.C
-        n, t, lam, penalty = problem.n, C.shape[1], problem.lam, problem.B
-        where = [_chosen(point, l) for l in range(t)]
+        n, t, lam, penalty = problem.n, C.shape[1], problem.lam, penalty_of(problem)
+        where = [_chosen(point, j) for j in range(t)]
         columns = [_with_ones(problem, index) for index in where]
         starts = np.cumsum([0, *(part.shape[1] for part in columns)])
         H, r, c = np.zeros((starts[-1], starts[-1])), np.zeros(starts[-1]), np.zeros(starts[-1])
         price, least = np.zeros(starts[-1]), np.full(starts[-1], -np.inf)
         curvature = lam * (1 - penalty.ratio)
         bends = _bends(problem, point.scores)
-        for l in range(t):
-            here = slice(starts[l], starts[l + 1])
-            for m in range(l + 1):
+        for j in range(t):
+            here = slice(starts[j], starts[j + 1])
+            for m in range(j + 1):
                 there = slice(starts[m], starts[m + 1])
-                H[here, there] = _product(columns[l], bends(l, m), columns[m]) / n
+                H[here, there] = _product(columns[j], bends(j, m), columns[m]) / n
                 H[there, here] = H[here, there].T
-            k = len(where[l])
-            inner = slice(starts[l], starts[l] + k)
-            c[inner], price[inner] = C[where[l], l], lam * penalty.ratio
-            r[inner] = point.G[where[l], l] + curvature * c[inner]
+            k = len(where[j])
+            inner = slice(starts[j], starts[j] + k)
+            c[inner], price[inner] = C[where[j], j], lam * penalty.ratio
+            r[inner] = point.G[where[j], j] + curvature * c[inner]
             if problem.offset:
-                c[inner.stop], r[inner.stop] = point.b[l], point.slopes[:, l].sum() / n
+                c[inner.stop], r[inner.stop] = point.b[j], point.slopes[:, j].sum() / n
             H[inner, inner] += curvature * np.eye(k)
             least[inner] = 0.0 if penalty.positive else -np.inf
         top = float(np.max(H.diagonal(), initial=0.0)) or 1.0
@@ -258,11 +256,11 @@ class _Model:
         problem = self.point.problem
         dC, db = np.zeros_like(self.point.C), np.zeros_like(self.point.b)
         begin = 0
-        for l, index in enumerate(self.where):
-            dC[index, l] = c[begin : begin + len(index)] - self.c[begin : begin + len(index)]
+        for j, index in enumerate(self.where):
+            dC[index, j] = c[begin : begin + len(index)] - self.c[begin : begin + len(index)]
             begin += len(index)
             if problem.offset:
-                db[l] = c[begin] - self.c[begin]
+                db[j] = c[begin] - self.c[begin]
                 begin += 1
         return dC, db
 
@@ -350,14 +348,14 @@ def _product(left: Any, weights: np.ndarray, right: Any) -> np.ndarray:
 
 
 def _bends(problem: Problem, scores: np.ndarray) -> Any:
-    """l, m ↦ w times the second derivative of V in the scores l and m."""
+    """j, m ↦ w times the second derivative of V in the scores j and m."""
     if not problem.loss.joint:
         bends = problem.data_hess(scores)
-        return lambda l, m: bends[:, l] if l == m else np.zeros(len(bends))
+        return lambda j, m: bends[:, j] if j == m else np.zeros(len(bends))
     root, t = problem.loss.hess_root(problem.y, scores), scores.shape[1]
     rows = np.empty((t, *scores.shape))
     for k in range(t):
         one = np.zeros_like(scores)
         one[:, k] = 1
         rows[k] = root.apply(one)
-    return lambda l, m: problem.w * (rows[:, :, l] * rows[:, :, m]).sum(axis=0)
+    return lambda j, m: problem.w * (rows[:, :, j] * rows[:, :, m]).sum(axis=0)

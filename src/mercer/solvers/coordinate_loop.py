@@ -24,7 +24,7 @@ def descend(
 
     `largest` is given the largest step of the last sweep, in units of slopes.
     """
-    for sweep in range(sweeps):
+    for sweep in range(sweeps):  # noqa: B007  (the subset knows no underscore)
         largest[0] = 0.0
         for j in range(n):
             h = H[j, j]

@@ -1,14 +1,15 @@
 """Losses with kinks and the penalty λ(ρ‖c‖₁ + ½(1 − ρ)‖c‖²): a quadratic programme, from its inside.
 
-V is a maximum over lines or parabolas, V(y, s) = max over a of a (centre − s) − κ|a| − ½ δ a². With a = a⁺ − a⁻
-and c = c⁺ − c⁻ all unknowns have bounds, and the objective is a saddle: least in c and b, largest in a. A
-primal-dual interior-point method (Mehrotra's, with predictor and corrector) goes there in some dozen steps;
-each takes ΦᵀDΦ for a diagonal D, and its factor.
+V is a maximum over lines or parabolas, V(y, s) = max over a of a (centre − s) − κ|a| − ½ δ a². With
+a = a⁺ − a⁻ and c = c⁺ − c⁻ all unknowns have bounds, and the objective is a saddle: least in c and b, largest
+in a. A primal-dual interior-point method (Mehrotra's, with predictor and corrector) goes there in some dozen
+steps; each takes ΦᵀDΦ for a diagonal D, and its factor.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from mercer._xp import issparse
 from mercer.solvers.base import Solver, warn_if_unconverged
 from mercer.solvers.certify import DOUBT, best_constant, given_up
 from mercer.solvers.coordinate import refuse
-from mercer.solvers.penalised import Centred, worth
+from mercer.solvers.penalised import Centred, penalty_of, worth
 from mercer.solvers.problem import Problem, Solution
 
 # Where unknowns and prices begin, in units of the problem: far inside, if from nearby it leads nowhere.
@@ -164,10 +165,11 @@ class _Way:
     @classmethod
     def at_start(cls, problem: Problem, form: Any, used: np.ndarray, output: int, begin: float) -> _Way:
         sides = _Sides.of(problem, form, used, output)
-        Phi = problem.A.values[used]  # type: ignore[attr-defined]
+        Phi: Any = problem.A.values[used]  # type: ignore[attr-defined]
         Phi = Phi.tocsc().astype(np.float64) if issparse(Phi) else np.asarray(Phi, np.float64)
         share, p = problem.w[used] / problem.n, Phi.shape[1]
-        price, curvature = problem.lam * problem.B.ratio, problem.lam * (1 - problem.B.ratio)
+        penalty = penalty_of(problem)
+        price, curvature = problem.lam * penalty.ratio, problem.lam * (1 - penalty.ratio)
         b = float(best_constant(problem)[0, output]) if problem.offset else 0.0
         gain = sides.sign * (sides.centre - b) - sides.kink
         size = begin * (float(np.mean(np.abs(gain))) or 1.0)
@@ -178,10 +180,10 @@ class _Way:
         a = np.where(closed, 0.5 * np.where(closed, sides.most, 1.0), wanted)
         room = np.where(closed, sides.most, 2.0) - np.where(closed, a, 1.0)
         low, high = np.full(len(a), size), np.where(closed, size, 0.0)
-        bounded = price > 0 or problem.B.positive
+        bounded = price > 0 or penalty_of(problem).positive
         squares = share @ (Phi.multiply(Phi).toarray() if issparse(Phi) else Phi * Phi)
         lengths = np.sqrt(np.where(squares > 0, squares, 1.0) / share.sum())
-        parts = 1 if problem.B.positive or not bounded else 2
+        parts = 1 if penalty_of(problem).positive or not bounded else 2
         c = np.tile(0.1 * size / (lengths * np.sqrt(max(p, 1))), (parts, 1)) if bounded else np.zeros((1, p))
         # All products alike.
         product = max(float(np.mean(a * low)) if len(a) else 0.0, price * float(np.median(c)) if p else 0.0)
@@ -306,7 +308,7 @@ class _Way:
                 factor = cho_factor(H / d[:, None] / d + jitter * np.eye(len(d)), lower=True)
             except (np.linalg.LinAlgError, ValueError):
                 continue
-            return lambda v, factor=factor: _refined(H, lambda r: cho_solve(factor, r / d, check_finite=False) / d, v)
+            return partial(_refined, H, factor, d)
         return None
 
     # -- what was found ---------------------------------------------------------------------------------
@@ -326,9 +328,10 @@ class _Way:
         return -self.summed(self.sides.sign * self.a) / self.share
 
 
-def _refined(H: np.ndarray, solve: Any, v: np.ndarray) -> np.ndarray:
-    x = solve(v)
-    return x + solve(v - H @ x)
+def _refined(H: np.ndarray, factor: Any, d: np.ndarray, v: np.ndarray) -> np.ndarray:
+    """The solution of Hx = v by the factor of H scaled by d, and one correction."""
+    x = cho_solve(factor, v / d, check_finite=False) / d
+    return x + cho_solve(factor, (v - H @ x) / d, check_finite=False) / d
 
 
 Step = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray, Any]
@@ -380,7 +383,10 @@ class _Pieces:
         """How far this direction can be followed, up to `cap`, before something becomes negative."""
         way = self.way
         pairs = [(way.a, step[0]), (way.low, step[1])]
-        pairs += [(way.room[self.closed], -step[0][self.closed]), (way.high[self.closed], step[2][self.closed])]
+        pairs += [
+            (way.room[self.closed], -step[0][self.closed]),
+            (way.high[self.closed], step[2][self.closed]),
+        ]
         if way.bounded:
             pairs += [(way.c, step[3]), (way.z, step[4])]
         longest = cap

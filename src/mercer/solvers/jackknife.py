@@ -1,7 +1,7 @@
 """What least squares would predict had it not seen an example: f₋ᵢ at new points, in closed form.
 
-A prediction is a sum of targets with weights, f(x) = Σ S_i(x) y_i. Fitted without example i it is the same sum
-with f₋ᵢ(x_i) in the place of y_i (that target changes nothing), so f₋ᵢ(x) = f(x) − S_i(x)(y_i − f₋ᵢ(x_i)).
+A prediction is a sum of targets with weights, f(x) = Σ S_i(x) y_i. Fitted without example i it is the same
+sum with f₋ᵢ(x_i) in the place of y_i, a target that changes nothing: f₋ᵢ(x) = f(x) − S_i(x)(y_i − f₋ᵢ(x_i)).
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class LeftOut:
         reason = self.refusal(problem)
         if reason is not None:
             raise ValueError(reason)
-        n, t = problem.y.shape
+        n = problem.n
         y, shift = problem.y.astype(np.float64), float(problem.lam) * (n - 1)
         self.offset, self.full = problem.offset, problem.full
         self.residuals = loo.residuals(problem, [float(problem.lam)])[0]

@@ -270,8 +270,9 @@ def _begun(form: Form, problem: Problem) -> Form:
         return form
     if isinstance(form, FactoredForm):
         coef = form.problem.A.adjoint(coef)
-    elif isinstance(form, PrimalForm) and getattr(form.primal, "T", None) is not None:
-        coef = np.linalg.lstsq(form.primal.T, coef, rcond=None)[0]
+    elif isinstance(form, PrimalForm):
+        T = getattr(form.primal, "T", None)
+        coef = coef if T is None else np.linalg.lstsq(T, coef, rcond=None)[0]
     other = copy(form)
     with np.errstate(all="ignore"):
         other.start(coef, offset if problem.offset else np.zeros_like(offset))

@@ -8,17 +8,22 @@ quadratically or (ρ = 1) is infinite. 0 is in the domain, so slopes may be shru
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from mercer._xp import issparse
-from mercer.operators import Matrix
+from mercer.operators import L1, Matrix
 from mercer.solvers.certify import balance, best_constant, scale_of
 from mercer.solvers.problem import Certificate, Problem, relative_to
 
 # A duality gap, next to the objective of the best constant, that is as good as 0.
 NEAR = 1e-4
+
+
+def penalty_of(problem: Problem) -> L1:
+    """B, which such solvers have seen to be one."""
+    assert isinstance(problem.B, L1)
+    return problem.B
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +70,7 @@ def worth(problem: Problem, C: np.ndarray, b: np.ndarray, slopes: np.ndarray | N
 
     `slopes` (n, t) come from solvers with a dual point of their own.
     """
-    lam, n, loss, penalty = problem.lam, problem.n, problem.loss, problem.B
+    lam, n, loss, penalty = problem.lam, problem.n, problem.loss, penalty_of(problem)
     scores = problem.A @ C + b
     if problem.offset and slopes is None and not loss.joint:
         shift = balance(problem, scores)
@@ -94,13 +99,14 @@ def worth(problem: Problem, C: np.ndarray, b: np.ndarray, slopes: np.ndarray | N
 
 def _factors(problem: Problem, G: np.ndarray) -> list[np.ndarray]:
     """What slopes of each output may be shrunk by: until no entry is above λρ, or, if ρ < 1, not at all."""
-    price = problem.lam * problem.B.ratio
-    largest = problem.B.beyond(G).max(axis=0, initial=0.0)
+    penalty = penalty_of(problem)
+    price = problem.lam * penalty.ratio
+    largest = penalty.beyond(G).max(axis=0, initial=0.0)
     if problem.loss.joint:
         largest = np.full_like(largest, largest.max(initial=0.0))
     with np.errstate(divide="ignore", invalid="ignore"):
         shrunk = np.where(largest > price, price / largest, 1.0)
-    if problem.B.ratio == 1:  # a hair less, or the product might round to more than the price
+    if penalty.ratio == 1:  # a hair less, or the product might round to more than the price
         return [shrunk * (1 - 4 * np.finfo(float).eps)]
     return [shrunk, np.ones_like(shrunk)]
 
@@ -109,5 +115,5 @@ def _lower(problem: Problem, u: np.ndarray, G: np.ndarray, factor: np.ndarray) -
     """The bound from below that slopes u·factor give."""
     with np.errstate(all="ignore"):
         values = problem.loss.conjugate(problem.y, u * factor)
-    bound = problem.B.conjugate(G * factor, problem.lam)
+    bound = penalty_of(problem).conjugate(G * factor, problem.lam)
     return -problem.mean(values) - bound

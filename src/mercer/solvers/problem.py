@@ -29,7 +29,7 @@ class Problem:
     offset_price : float
         The coefficient of b in the objective, beyond what the loss says; for one-class problems.
     start : (n, t) coefficients to begin from, or None; for one coefficient per example
-    begin : (coefficients, offsets) to begin from, as solutions have them, or None; for solvers that go by steps
+    begin : (coefficients, offsets) to begin from, as solutions have them, or None; for those that go by steps
     sample : Problem, or None
         Where examples live elsewhere: the problem of a sample of them, in memory. `y` has no rows then.
     journal : Journal, or None

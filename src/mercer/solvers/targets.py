@@ -61,7 +61,8 @@ def _with_scale(solver: Solver, problem: Problem) -> tuple[Solution, Loss]:
     least = _LEAST * float(np.abs(y - np.median(y)).max(initial=0.0)) or np.finfo(float).tiny ** 0.5
     loss = problem.loss.guessed(problem.y, problem.w)
     low, high = np.log(least), np.inf
-    x, last, begin = float(np.log(max(loss.scale, least))), None, problem.begin
+    x, begin = float(np.log(max(loss.scale, least))), problem.begin
+    last: tuple[float, float] | None = None
     for _ in range(_TRIALS):
         settled = problem.loss.at(float(np.exp(x)))
         solution = solver.run(replace(problem, loss=settled, begin=begin))
@@ -70,11 +71,11 @@ def _with_scale(solver: Solver, problem: Problem) -> tuple[Solution, Loss]:
         low, high = (x, high) if slope < 0 else (low, x)
         if slope == 0 or high - low <= _FOUND or (slope > 0 and x <= np.log(least)):
             break
-        step = None
+        step = np.nan
         if last is not None and last[1] != slope:
             step = x - slope * (x - last[0]) / (slope - last[1])
         last = x, slope
-        inside = step is not None and low < step < high and abs(step - x) < 3
+        inside = low < step < high and abs(step - x) < 3
         if inside and abs(step - x) <= _FOUND:
             break
         if inside:
@@ -87,7 +88,7 @@ def _with_scale(solver: Solver, problem: Problem) -> tuple[Solution, Loss]:
 
 
 def together(solutions: Sequence[Solution], columns: Sequence[np.ndarray], t: int) -> Solution:
-    """One solution, of outputs that were solved for apart: sums of objectives and gaps, the worst of the rest."""
+    """One solution, of outputs that were solved for apart: objectives and gaps are added up."""
     if len(solutions) == 1:
         return solutions[0]
     order = np.argsort(np.concatenate(columns), kind="stable")
