@@ -185,9 +185,28 @@ def _loss(said: Said, value: Any) -> Instead:
 
 
 def _penalty(said: Said, value: Any) -> Instead | None:
-    if value in ("l1", "elasticnet") and "representation" in said.takes:
+    if value == "elasticnet" and "representation" in said.takes:
+        ratio = said.words.get("l1_ratio")
+        net = "ElasticNet()" if ratio is None else f"ElasticNet(l1_ratio={ratio!r})"
+        return Instead(f"representation={net}", "penalty: ℓ1 and ‖c‖², on the weights of features")
+    if value == "l1" and "representation" in said.takes:
         return Instead("representation=Lasso()", "penalty: ℓ1, on the weights of features")
     return Instead("", "penalty: it is always λ‖f‖²")
+
+
+def _ratio(said: Said, value: Any) -> Instead | None:
+    if "penalty" in said.words or "representation" not in said.takes:
+        return None
+    return Instead(
+        f"representation=ElasticNet(l1_ratio={value!r})", "l1_ratio: of the penalty on weights of features"
+    )
+
+
+def _positive(said: Said, value: Any) -> Instead | None:
+    if "representation" not in said.takes:
+        return None
+    net = "ElasticNet(0, positive=True)"
+    return Instead(f"representation={net}", "positive: of the weights of features; Lasso(positive=True), too")
 
 
 def _level(said: Said, value: Any) -> Instead:
@@ -255,7 +274,8 @@ _SIMPLE: dict[str, Callable[[Said, Any], Instead | None]] = {
     "multi_class": _shape,
     "loss": _loss,
     "penalty": _penalty,
-    "l1_ratio": _penalty,
+    "l1_ratio": _ratio,
+    "positive": _positive,
     "quantile": _level,
     "probability": _probability,
     "epsilon": _threshold,

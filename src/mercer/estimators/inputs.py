@@ -10,14 +10,14 @@ import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils import assert_all_finite
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, column_or_1d, validate_data
+from sklearn.utils.validation import _check_sample_weight, check_array, column_or_1d, validate_data
 
 from mercer import _resolve
 from mercer._params import Params
 from mercer._state import parameters_of, require
 from mercer._warnings import frames_inside
 from mercer._words import Worded, translated
-from mercer._xp import as_csr, frozen, n_points
+from mercer._xp import as_csr, frozen, issparse, n_points
 from mercer.engines import Engine
 from mercer.estimators.elsewhere import FileToFile
 from mercer.estimators.tensors import engine_for, on_host, remember
@@ -27,6 +27,7 @@ from mercer.kernels.base import Kernel
 from mercer.kernels.door import admit
 from mercer.kernels.named import needed
 from mercer.kernels.points import FOR_OBJECTS, as_objects, require_one_kind, shortened
+from mercer.losses.several import SeveralLabels
 from mercer.rows import Rows, lives_elsewhere
 
 # What machines take if no kernel is named: one object, which nobody changes (see `set_params`).
@@ -251,7 +252,8 @@ class KernelInputs(Worded, FileToFile, BaseEstimator):
         return scores, self.coding_
 
     def _check_answers(self, coding: Any, outputs: int) -> None:
-        require(coding.classes is None or len(coding.classes) > 1, "there is one class only")
+        one = coding.classes is None or len(coding.classes) > 1 or isinstance(coding, SeveralLabels)
+        require(one, "there is one class only")
         require(coding.n_outputs == outputs, f"{coding.n_outputs} outputs are made of {outputs} functions")
         require(getattr(self, "classes_", None) is coding.classes, "classes_ are others than coded")
 
@@ -269,9 +271,19 @@ class KernelInputs(Worded, FileToFile, BaseEstimator):
                 getattr(machine, method)(point)
 
 
-def checked_labels(y: Any) -> np.ndarray:
-    """Labels as an array, or a ValueError that says why they can't be learned."""
-    y = column_or_1d(y, warn=True)
+def checked_labels(y: Any, several: bool = False) -> np.ndarray:
+    """Labels as an array, or a ValueError that says why they can't be learned.
+
+    `several`: columns of them are welcome, too, and indicators as a sparse matrix.
+    """
+    if several and issparse(y):
+        y = y.toarray()
+    if several and not isinstance(y, np.ndarray) and hasattr(y, "__len__"):
+        y = np.asarray(y)
+    if several and np.ndim(y) == 2 and np.shape(y)[1] > 1:
+        y = check_array(y, dtype=None, ensure_min_samples=0, input_name="y")
+    else:
+        y = column_or_1d(y, warn=True)
     try:
         assert_all_finite(y, input_name="y")
     except TypeError:  # pandas' missing value answers no comparison with yes or no

@@ -10,6 +10,7 @@ from mercer.losses.regression import (
     Absolute,
     EpsilonInsensitive,
     Huber,
+    ScaledHuber,
     Squared,
     SquaredEpsilonInsensitive,
 )
@@ -26,6 +27,7 @@ __all__ = [
     "Multinomial",
     "Poisson",
     "Quantile",
+    "ScaledHuber",
     "Squared",
     "SquaredEpsilonInsensitive",
     "SquaredHinge",
