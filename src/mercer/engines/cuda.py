@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
 import numpy as np
 
+from mercer._threads import stopping_point
 from mercer._xp import issparse
 from mercer.codegen.formula import Formula
 from mercer.codegen.symbols import NotTraceable
@@ -36,6 +40,20 @@ _SAMPLE = 1024
 
 # Bytes of a shard's points.
 _SHARD_BYTES = 256 << 20
+
+# Matrices that fill the device are made by one thread at a time; seconds between looks at Ctrl-C and clocks.
+_ONE, _PATIENCE = threading.Lock(), 0.05
+
+
+@contextmanager
+def _alone() -> Iterator[None]:
+    """No two threads of this process inside the ``with`` block."""
+    while not _ONE.acquire(timeout=_PATIENCE):
+        stopping_point()
+    try:
+        yield
+    finally:
+        _ONE.release()
 
 
 class Cuda(Engine):
@@ -134,6 +152,18 @@ class Cuda(Engine):
             values = K.dense()
             values = values if isinstance(values, torch.Tensor) else upload(values, self.device)
             return DeviceMatrix(self, values)
+
+    def left_out(self, kernel, X, Y, mu, offset):
+        from mercer.engines._triton.left_out import left_out
+
+        with _alone():
+            return left_out(self, kernel, X, Y, mu, offset)
+
+    def ridge_scores(self, kernel, X, Y, mu, new):
+        from mercer.engines._triton.left_out import scores
+
+        with _alone():
+            return scores(self, kernel, X, Y, mu, new)
 
     def place(self, X, y=None, w=None):
         """Rows in shards large enough to keep the device busy."""
