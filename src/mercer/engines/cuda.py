@@ -17,6 +17,7 @@ from mercer.codegen.symbols import NotTraceable
 from mercer.engines._triton.call import (
     SYMMETRIC_FROM,
     Call,
+    lacking,
     mirror_host,
     require,
     spans,
@@ -107,12 +108,12 @@ class Cuda(Engine):
         if self.memory is not None and not (isinstance(self.memory, (int, np.integer)) and self.memory > 0):
             raise ValueError(f"Cuda: memory must be a positive number of bytes or None, got {self.memory!r}")
 
+    def lacking(self) -> ImportError | RuntimeError | None:
+        """What it takes and is not here (torch, Triton, a GPU), as an error to raise; None if all is."""
+        return lacking(self.device)
+
     def usable(self):
-        try:
-            require(self.device)
-        except (ImportError, RuntimeError):
-            return Tiled()
-        return self
+        return Tiled() if self.lacking() is not None else self
 
     # A factor of so many rows takes a fraction of a second.
     direct_rows = 30_000

@@ -237,8 +237,8 @@ def refine(
     ----------
     machine : a machine with a kernel of vectors and a starting λ
         Whatever its loss, least squares is what is measured; labels are coded as for that loss.
-    X, y : as in ``machine.fit``; time grows like n³, so a few thousand rows at most, or some ten thousand of a
-        machine with ``engine="cuda"``
+    X, y : as in ``machine.fit``; time grows like n³, so a few thousand rows at most; with a GPU
+        (``engine="cuda"``) some ten thousand
     likelihood : float from 0 to 1
         Share of the marginal likelihood in the objective, which helps where examples are few.
     spread : float > 0

@@ -129,7 +129,8 @@ class Tree:
             part = self._made(kernel.kernel, inside)  # type: ignore[attr-defined]
             return lambda X, rows: factor * part(X, rows)
         if isinstance(kernel, (Sum, Product)) and kind in (Sum, Product):
-            left, right = self._made(kernel.left, f"{prefix}left__"), self._made(kernel.right, f"{prefix}right__")
+            left = self._made(kernel.left, f"{prefix}left__")
+            right = self._made(kernel.right, f"{prefix}right__")
             return lambda X, rows: kernel.combine(left(X, rows), right(X, rows), xp=None)
         if kind is Constant:
             value = self._parameter(f"{prefix}value", float(kernel.value))  # type: ignore[attr-defined]
