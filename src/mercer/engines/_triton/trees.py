@@ -119,11 +119,11 @@ class Tree:
             lengths = self._parameter(f"{prefix}lengths", [float(length) for length in kernel.lengths])
             return _mapped(lambda X: X / lengths, self._made(kernel.kernel, inside))
         if isinstance(kernel, Mahalanobis):
-            root = self.points(kernel._root())
+            root = self.points(kernel.child_points(np.eye(len(kernel.matrix))))
             return _mapped(lambda X: X @ root, self._made(kernel.kernel, inside))
         if isinstance(kernel, OnColumns) and kernel.vectors:
-            index = kernel._index
-            return _mapped(lambda X: X[:, index(X.shape[1]).tolist()], self._made(kernel.kernel, inside))
+            part = self._made(kernel.kernel, inside)
+            return _mapped(lambda X: X[:, _chosen(kernel, X.shape[1])], part)
         if kind is Scale:
             factor = self._parameter(f"{prefix}factor", float(kernel.factor))  # type: ignore[attr-defined]
             part = self._made(kernel.kernel, inside)  # type: ignore[attr-defined]
@@ -147,9 +147,11 @@ class Tree:
         )
         if not plain or type(kernel.statistic) not in (SquaredDistance, DotProduct, L1Distance):
             raise Unknown(f"{own.__name__} is not known there")
-        k, statistic = kernel._plain(), _statistics()[type(kernel.statistic)]  # type: ignore[attr-defined]
-        varied = {name: self._parameter(prefix + name, float(getattr(k, name))) for name in k.log_params}
-        k, xp = k.replace(**varied), _Namespace()
+        statistic, xp = _statistics()[type(kernel.statistic)], _Tensors()  # type: ignore[attr-defined]
+        given = kernel.get_params(deep=False)
+        plain_numbers = {name: v.item() for name, v in given.items() if isinstance(v, np.generic)}
+        varied = {name: self._parameter(prefix + name, float(given[name])) for name in kernel.log_params}
+        k = kernel.replace(**{**plain_numbers, **varied})
         return lambda X, rows: k.profile(statistic.apply(X, rows.start, rows.stop), xp)
 
 
@@ -160,6 +162,11 @@ def panel_bytes(n: int) -> int:
 
 def _mapped(map: Callable[[Any], Any], part: Part) -> Part:
     return lambda X, rows: part(map(X), rows)
+
+
+def _chosen(kernel: OnColumns, d: int) -> list[int]:
+    """Which of d columns a kernel looks at."""
+    return kernel.child_points(np.arange(float(d))[None])[0].astype(int).tolist()
 
 
 def _log_slope(value: Any) -> Any:
@@ -178,15 +185,15 @@ class _Meeting:
         import torch
 
         if self._last[0] is not X:
-            leaves = self.forest._fallen(X.detach().cpu().numpy())
-            self._last = X, torch.tensor(leaves.T.copy(), device=X.device)
+            leaves = self.forest.leaves(X.detach().cpu().numpy())
+            self._last = X, torch.tensor(leaves.T.astype(np.int32), device=X.device)
         out = torch.zeros((rows.stop - rows.start, len(X)), dtype=torch.float64, device=X.device)
         for leaves in self._last[1]:
             out += leaves[rows, None] == leaves
         return out / self.forest.trees
 
 
-class _Namespace:
+class _Tensors:
     """NumPy's names, for tensors."""
 
     pi = np.pi
