@@ -141,10 +141,10 @@ def fit(
                 random_state=seed,
                 groups=roles.group,
                 progress=step,
-                engine=engine,
                 **judging.asked(),
                 **more,
                 **({} if checkpoint is None else {"checkpoint": checkpoint}),
+                **({} if engine == "auto" else {"engine": engine}),
             )
         said = ["--target", target, "--minutes", f"{minutes:g}", "--seed", str(seed)]
         said += [] if memory is None else ["--memory", memory]
@@ -170,7 +170,7 @@ def _require(engine: str) -> None:
     """What is asked for is here: else that is said before anything is read."""
     try:
         checked(engine)
-    except RuntimeError as error:
+    except (ImportError, RuntimeError) as error:
         fail(str(error).replace("engine='cpu'", "--engine cpu"))
 
 

@@ -189,7 +189,8 @@ class KernelSearch:
             if self.engine is None:
                 raise
             self.no_room = True
-            return self._descended(candidate, rows[: self.effort.here.final_rows], steps, lengths, None)
+        # Outside of the handler, which would hold on to matrices.
+        return self._descended(candidate, rows[: self.effort.here.final_rows], steps, lengths, None)
 
     def _descended(
         self, candidate: Candidate, rows: np.ndarray, steps: int, lengths: bool, engine: Engine | None
