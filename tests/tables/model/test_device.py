@@ -1,5 +1,6 @@
 """Which engine a fit has, what is said where it is not there, and how much more a GPU is given to do."""
 
+import importlib
 import sys
 from dataclasses import replace
 
@@ -187,8 +188,10 @@ def test_a_search_there_finds_what_one_here_finds(from_few):
 
 def test_memory_that_others_have_taken(from_few):
     """Then the CPU goes on, on as many rows as it would have taken."""
-    (run, without), (_, ours) = found(Elsewhere(full=True)), found(None)
-    assert run.no_room and 0.8 < without.best.fresh / ours.best.fresh < 1.5
+    run, ours = found(Elsewhere(full=True))
+    assert (
+        run.no_room and ours.best.fresh < 0.05 and {t.stage for t in ours.trials} >= {"last look", "average"}
+    )
 
 
 def test_rows_that_belong_together_are_left_out_by_the_cpu(monkeypatch):
@@ -197,7 +200,8 @@ def test_rows_that_belong_together_are_left_out_by_the_cpu(monkeypatch):
     engine, units = Elsewhere(), np.arange(N) // 2
     question = Question(Table.of({"x": X[:, 0]}), Y, "regression", None, units, engine=engine)
     assert question.device is not None
-    assert learn(question, 0.2, 0, silent).remarks == () and engine.asked == []
+    learned = learn(question, 0.2, 0, silent)
+    assert engine.asked == [] and not [remark for remark in learned.remarks if "GPU" in remark]
 
 
 # -- what remains ------------------------------------------------------------------------------------
@@ -213,7 +217,8 @@ def test_machines_come_home():
 
 
 def test_a_table_that_is_too_small_for_what_was_asked(monkeypatch, hasty):
-    monkeypatch.setattr("mercer.tables.model.fit.checked", lambda *_: None)
-    monkeypatch.setattr("mercer.tables.model.fit.gpu_for", lambda *_: Elsewhere())
+    fit = importlib.import_module("mercer.tables.model.fit")  # of the same name as the function
+    monkeypatch.setattr(fit, "checked", lambda *_: None)
+    monkeypatch.setattr(fit, "gpu_for", lambda *_: Elsewhere())
     model = mercer.fit({"x": X[:60, 0]}, Y[:60], minutes=0.05, engine="cuda")
     assert "the GPU was not used: of 60 rows the CPU is done sooner" in model.evidence.remarks

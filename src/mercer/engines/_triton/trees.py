@@ -57,9 +57,11 @@ class Tree:
         self.parameters: dict[str, Any] = {}
         self._part = self._made(kernel, "")
         try:
-            self._part(self.points(X[:1]), slice(0, 1))
+            one = self._part(self.points(X[:1]), slice(0, 1))
         except Exception as reason:  # a profile of somebody else's may do anything with numbers
             raise Unknown(f"{kernel!r} can't be computed there: {reason}") from reason
+        if not hasattr(one, "backward") or tuple(one.shape) != (1, 1):
+            raise Unknown(f"{kernel!r} has no values there")
 
     def points(self, X: np.ndarray) -> Any:
         """Points on the device."""
@@ -140,14 +142,15 @@ class Tree:
         return self._leaf(kernel, prefix)
 
     def _leaf(self, kernel: Kernel, prefix: str) -> Part:
-        own = type(kernel)
-        plain = isinstance(kernel, Profiled) and (own.pairwise, own.gradient_log_params) == (
-            Profiled.pairwise,
-            Profiled.gradient_log_params,
-        )
-        if not plain or type(kernel.statistic) not in (SquaredDistance, DotProduct, L1Distance):
+        own, known = type(kernel), _statistics()
+        if (
+            not isinstance(kernel, Profiled)
+            or own.pairwise is not Profiled.pairwise
+            or own.gradient_log_params is not Profiled.gradient_log_params
+            or type(kernel.statistic) not in known
+        ):
             raise Unknown(f"{own.__name__} is not known there")
-        statistic, xp = _statistics()[type(kernel.statistic)], _Tensors()  # type: ignore[attr-defined]
+        statistic, xp = known[type(kernel.statistic)], _Tensors()
         given = kernel.get_params(deep=False)
         plain_numbers = {name: v.item() for name, v in given.items() if isinstance(v, np.generic)}
         varied = {name: self._parameter(prefix + name, float(given[name])) for name in kernel.log_params}

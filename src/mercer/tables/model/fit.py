@@ -149,10 +149,10 @@ def fit(
     engine : "auto", "cpu", "cuda" or Cuda
         Where it is computed. "cuda": a GPU looks for length scales and compares kernels on many more rows
         (up to 40,000, as time allows), and the machine is exact as long as the matrix fits there (130,000
-        rows in 141 GB), with up to 100,000 centres beyond; what is small stays with the CPU. "auto": so, if there are a GPU, torch, Triton and
-        5,000 rows or more. The model is the same kind of thing, and predicts anywhere; a remark says what the
-        GPU did. Its last digits may differ from run to run, and a search may then end elsewhere.
-        `mercer.engines.Cuda` chooses one of several GPUs.
+        rows in 141 GB), with up to 100,000 centres beyond; what is small stays with the CPU. "auto": so, if
+        there are a GPU, torch, Triton and 5,000 rows or more. The model is the same kind of thing, and
+        predicts anywhere; a remark says what the GPU did. Its last digits may differ from run to run, and a
+        search may then end elsewhere. `mercer.engines.Cuda` chooses one of several GPUs.
 
     Returns
     -------
