@@ -154,8 +154,8 @@ class PartLearner:
         X, y = np.vstack([sought.points, there]), np.concatenate([seen.y, self.question.y[test]])
         machine = for_rows(sought.machine, len(train), len(y))
         device = self.question.device
-        found = None if device is None else both_on(device, machine, X, y, len(train), fits)
-        both = found or fit_both(machine, X, y, len(train), fits / pace())
+        both = None if device is None else both_on(device, machine, X, y, len(train), fits)
+        both = both or fit_both(machine, X, y, len(train), fits / pace())
         part = replace(sought.fitted(both.part, self.seed, both.remarks), curve=both.curve)
         return (np.sort(test), train, part), replace(part, machine=both.whole)
 
