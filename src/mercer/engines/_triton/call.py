@@ -205,9 +205,13 @@ def lacking(device: str) -> ImportError | RuntimeError | None:
         )
         why.__cause__ = error
         return why
-    if torch.device(device).type == "cuda" and not torch.cuda.is_available():
+    try:
+        kind = torch.device(device).type
+    except RuntimeError as error:
+        return RuntimeError(f"the cuda engine can't use device {device!r}: {error}")
+    if kind == "cuda" and not torch.cuda.is_available():
         return RuntimeError("the cuda engine found no NVIDIA GPU that torch can use")
-    if torch.device(device).type != "cuda" and not interpreting():
+    if kind != "cuda" and not interpreting():
         return RuntimeError(f"the cuda engine can't use device {device!r}: Triton needs an NVIDIA GPU")
     return None
 

@@ -155,7 +155,10 @@ class PartLearner:
         machine = for_rows(sought.machine, len(train), len(y))
         device = self.question.device
         both = None if device is None else both_on(device, machine, X, y, len(train), fits)
-        both = both or fit_both(machine, X, y, len(train), fits / pace())
+        if both is None:
+            if device is not None:  # which has taken some of the time
+                fits = min(fits, _LATE_FITS * self.deadline.left)
+            both = fit_both(machine, X, y, len(train), fits / pace())
         part = replace(sought.fitted(both.part, self.seed, both.remarks), curve=both.curve)
         return (np.sort(test), train, part), replace(part, machine=both.whole)
 
