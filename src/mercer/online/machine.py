@@ -17,7 +17,7 @@ from mercer._state import require
 from mercer._warnings import frames_inside
 from mercer._xp import frozen
 from mercer.estimators.answers import Coefficients
-from mercer.estimators.inputs import GAUSSIAN, KernelInputs, finite_scores, like, nonnegative_weights
+from mercer.estimators.inputs import KernelInputs, finite_scores, like, nonnegative_weights
 from mercer.estimators.plan import Plan
 from mercer.estimators.tensors import engine_for, on_host
 from mercer.features.base import generator
@@ -57,7 +57,7 @@ class OnlineMachine(Coefficients, KernelInputs, ABC):
     Threads may share a machine: one at a time learns, or asks, and the others wait.
     """
 
-    kernel: Any = GAUSSIAN
+    kernel: Any = "gaussian"  # a word: river wants defaults that nobody can change
     loss: Any = None  # machines have their own
     lam: float = 1e-6
     step: Any = None
@@ -157,10 +157,13 @@ class OnlineMachine(Coefficients, KernelInputs, ABC):
         kernel.validate()
         return as_objects(self.check_X(on_host(X), kernel, reset=reset))
 
-    def _start(self, points: Any, X: Any, targets: np.ndarray, weight: np.ndarray) -> None:
+    def _start(
+        self, points: Any, X: Any, targets: np.ndarray, weight: np.ndarray, *, one_by_one: bool = False
+    ) -> None:
+        """`one_by_one`: the kernel shall be the one that the first point alone would give."""
         kernel = clone(_resolve.kernel_of(self.kernel))
-        sample = points
-        if kernel.unresolved() and kernel.vectors and len(points[:2].shape) == 2 and points.shape[0] == 1:
+        sample, alone = points, one_by_one or points.shape[0] == 1
+        if kernel.unresolved() and kernel.vectors and len(points[:2].shape) == 2 and alone:
             # One example tells nothing of distances: take them to be those of standardised features.
             width = points.shape[1]
             sample = np.random.default_rng(0).standard_normal((_MADE_UP, width)).astype(points.dtype)

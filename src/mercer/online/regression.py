@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -102,8 +103,19 @@ class OnlineKernelRegressor(Numbered, RiverMixin):
             raise ValueError(f"y is {y!r}, and should be a number") from None
         return self._code_targets(row, None)
 
+    def _stretches(self, y):
+        yield slice(None), self._code_targets(y, None)
+
     @in_turn
     def predict_one(self, x) -> float:
         """The prediction for one example, a list if y has several numbers; 0 before anything is learned."""
         scores = self._score_one(x)
         return 0.0 if scores is None else self.coding_.decode(scores)[0].tolist()
+
+    @in_turn
+    def predict_many(self, X) -> Any:
+        """Predictions for a data frame of examples, as a series (a frame if y has several numbers)."""
+        pd: Any = import_module("pandas")
+        scores = self._score_many(X)
+        values = np.zeros(len(X)) if scores is None else self.coding_.decode(scores)
+        return (pd.Series if values.ndim == 1 else pd.DataFrame)(values, index=X.index)
