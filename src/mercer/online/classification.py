@@ -30,17 +30,17 @@ class OnlineKernelClassifier(Likely, RiverMixin):
     ----------
     kernel : Kernel, str or function of two points
     loss : Loss or str
-        Logistic(), Hinge(), SquaredHinge(), Multinomial(), Squared(), mercer.online.PerceptronLoss() (a
-        perceptron), … Squared() needs a step below 1/k(x,x), such as 0.25.
-    lam, step, budget, representation, offset, averaging, passes, engine, random_state : as in
-        `OnlineKernelRegressor`
+        Logistic(), Hinge(), SquaredHinge(), ModifiedHuber(), Multinomial(), Squared(),
+        mercer.online.PerceptronLoss() (a perceptron), … Squared() needs a step below 1/k(x,x), such as 0.25.
+    lam, step, budget, representation, offset, averaging, passes, engine, random_state, stopping, warm_start :
+        as in `OnlineKernelRegressor`
 
     Attributes
     ----------
     classes_ : the labels seen or named so far
     n_mistakes_ : labels that were predicted wrongly before they were learned
-    function_, dual_coef_, coef_, intercept_, kernel_, n_seen_, n_updates_, cumulative_loss_ : as in
-        `OnlineKernelRegressor`
+    function_, dual_coef_, coef_, intercept_, kernel_, n_seen_, n_updates_, n_passes_, cumulative_loss_ :
+        as in `OnlineKernelRegressor`
 
     Examples
     --------
@@ -187,7 +187,11 @@ class OnlineKernelClassifier(Likely, RiverMixin):
     def predict_proba_one(self, x) -> dict:
         """Probabilities of the labels met so far; of a loss that has none, 1 for the best label."""
         scores = self._score_one(x)
-        return {} if scores is None else dict(zip(self.coding_.classes.tolist(), self._chances(scores)[0].tolist()))
+        return (
+            {}
+            if scores is None
+            else dict(zip(self.coding_.classes.tolist(), self._chances(scores)[0].tolist()))
+        )
 
     @in_turn
     def predict_proba_many(self, X) -> Any:

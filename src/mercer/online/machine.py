@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 import warnings
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
@@ -34,6 +35,7 @@ from mercer.online.budgets import Budget, Unlimited, budget_of
 from mercer.online.coordinates import CentreBasis, CoordinateLearner, FeatureBasis, SpanBasis
 from mercer.online.expansion import ExpansionLearner
 from mercer.online.learner import Learner, UpdateRule
+from mercer.online.passes import InPasses
 from mercer.online.steps import RecursiveStep, step_of
 from mercer.online.turns import in_turn
 from mercer.representations import Features, Full, Nystrom
@@ -48,7 +50,7 @@ _LOOKED_AT = 64
 
 
 @dataclass(eq=False, repr=False)
-class OnlineMachine(Coefficients, KernelInputs, ABC):
+class OnlineMachine(Coefficients, InPasses, KernelInputs, ABC):
     """Predict, receive the loss, f ← (1 − 2ηλ) f − η V'(y, f(x)) k(x,·): one example after another.
 
     fit / partial_fit:  check X, y → encode y → learner.learn, chunk by chunk
@@ -64,10 +66,12 @@ class OnlineMachine(Coefficients, KernelInputs, ABC):
     budget: Any = 500
     representation: Any = "full"
     offset: bool = False
-    averaging: bool = False
+    averaging: Any = False
     passes: int = 1
     engine: Any = "auto"
     random_state: Any = None
+    stopping: Any = None
+    warm_start: bool = False
 
     @abstractmethod
     def _check_targets(self, y: Any) -> np.ndarray:
@@ -90,15 +94,23 @@ class OnlineMachine(Coefficients, KernelInputs, ABC):
 
     def _rule(self) -> UpdateRule:
         lam = require_nonnegative(self.lam, "lam")
-        for name in ("offset", "averaging"):
+        for name in ("offset", "warm_start"):
             require_flag(getattr(self, name), name)
         require_count(self.passes, "passes")
+        self._stopping()
         step, loss = clone(step_of(self.step)), clone(self.loss_for())
         loss.validate()
         seed = int(generator(self.random_state).integers(2**31 - 1))
-        rule = UpdateRule(loss, step, lam, bool(self.offset), bool(self.averaging), seed)
+        rule = UpdateRule(loss, step, lam, bool(self.offset), self._averaged_from(), seed)
         rule.check_state()
         return rule
+
+    def _averaged_from(self) -> int:
+        """The step from which on functions count in the mean; 0: there is none."""
+        if isinstance(self.averaging, numbers.Integral) and not isinstance(self.averaging, bool):
+            return require_count(self.averaging, "averaging", 0)
+        require_flag(self.averaging, "averaging")
+        return int(self.averaging)
 
     def _budget(self) -> Budget:
         budget: Budget = clone(budget_of(self.budget))
@@ -211,13 +223,19 @@ class OnlineMachine(Coefficients, KernelInputs, ABC):
 
     @in_turn
     def fit(self, X, y, sample_weight=None):
-        """Forget everything, and go through the examples in their order, `passes` times."""
-        self.forget()
-        self._learn(X, y, None, sample_weight, int(self.passes) if self._rule() else 1)
+        """Forget everything, and go through the examples in their order, `passes` times at most.
+
+        With `warm_start` nothing is forgotten: f, and the lengths of steps, go on from where they are.
+        """
+        self._rule()  # whatever is wrong is said before anything is forgotten
+        self._require_passes()
+        if not self.warm_start:
+            self.forget()
+        self._learn(X, y, None, sample_weight, int(self.passes))
         return self
 
-    def _learn(self, X: Any, y: Any, classes: Any, sample_weight: Any, passes: int = 1) -> np.ndarray:
-        """Learn; the scores each example (of weight above 0) had just before."""
+    def _learn(self, X: Any, y: Any, classes: Any, sample_weight: Any, passes: int = 0) -> np.ndarray:
+        """Learn; the scores each example (of weight above 0) had just before. `passes`: of a `fit`."""
         first = not self.begun
         rule = self._rule() if first else self.rule_
         points = self._points(X, reset=first)
@@ -238,9 +256,10 @@ class OnlineMachine(Coefficients, KernelInputs, ABC):
                 self._start(points, X, targets, weight)
             else:
                 self._look_at(points)
-            for _ in range(passes):
-                scores = self.learner_.learn(points, targets, weight)
-                self._follow(scores, targets, weight)
+            if passes:
+                return self._go_through(points, y, targets, weight, passes)
+            scores = self.learner_.learn(points, targets, weight)
+            self._follow(scores, targets, weight)
         except BaseException:
             if first:
                 self.forget()  # so that another step or kernel can be tried

@@ -42,16 +42,20 @@ class OnlineKernelRegressor(Numbered, RiverMixin):
         Coordinates in place of kernels at examples: random or explicit features, or centres from the first
         batch. The cost of a step is then constant, and there is no budget.
     offset : bool, to learn a constant b beside f
-    averaging : bool, to predict with the mean of all functions so far instead of the last
-    passes : int, how often `fit` goes through the rows
+    averaging : bool or int, to predict with the mean of all functions so far instead of the last; a number t:
+        of those after step t and later ones
+    passes : int, how often `fit` goes through the rows, at most
     engine : "auto" or an Engine
-    random_state : int, RandomState or None; for AtRandom and random features
+    random_state : int, RandomState or None; for AtRandom, random features and rows held out
+    stopping : Stopping or None, when `fit` ends before all passes are made
+    warm_start : bool, for `fit` to go on from f and its steps as they are, and forget nothing
 
     Attributes
     ----------
     function_ : what predicts, in H_K (without b)
     dual_coef_, coef_, intercept_ : coefficients of kernels at `function_.points`, or weights of features; b
     kernel_ : the kernel with its parameters found
+    n_passes_ : how often the last `fit` went through its rows
     n_seen_, n_updates_ : examples so far, and those that changed f
     cumulative_loss_ : Σ V(y_t, f_t(x_t)) of predictions made before the example was learned
 

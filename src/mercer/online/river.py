@@ -13,7 +13,8 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_consistent_length
 
 from mercer import _resolve
-from mercer.estimators.inputs import nonnegative_weights
+from mercer._params import is_number
+from mercer.estimators.inputs import nonnegative_weights, require_numbers
 from mercer.online.machine import OnlineMachine
 from mercer.online.turns import in_turn
 
@@ -75,14 +76,7 @@ class RiverMixin(OnlineMachine):
         for key in columns:
             if key not in places:
                 continue
-            values = np.asarray(X[key])
-            try:
-                rows[:, places[key]] = values
-            except (TypeError, ValueError):
-                raise _no_number(key, values[0]) from None
-            finite = np.isfinite(rows[:, places[key]])
-            if not finite.all():
-                raise _not_finite(key, values[int(np.argmin(finite))])
+            rows[:, places[key]] = _column(key, X[key])
         if learning:
             self._keep(places)
         return rows
@@ -113,12 +107,11 @@ class RiverMixin(OnlineMachine):
         known = self.__dict__.get("_names")
         if known is places:
             return
-        more = len(places) - (self.n_features_in_ if self.begun else 0)
-        if self.begun and more:
-            self.learner_.widen(more)
-        self._names = places
         names = list(places)
-        self.n_features_in_ = len(names)
+        if self.begun and len(names) > self.n_features_in_:
+            self.learner_.widen(len(names) - self.n_features_in_)
+        self._names = places
+        self.n_features_in_: int = len(names)
         if all(isinstance(name, str) for name in names):
             self.feature_names_in_ = np.array(names, dtype=object)
         else:
@@ -270,6 +263,20 @@ class RiverMixin(OnlineMachine):
     def _memory_usage(self) -> str:
         base: Any = import_module("river.base").Base
         return base._memory_usage.fget(self)
+
+
+def _column(key: Any, values: Any) -> np.ndarray:
+    """A column of a data frame as finite numbers."""
+    values = np.asarray(values)
+    require_numbers(values, f"column {key!r}")
+    try:
+        numbers = values.astype(np.float64)
+    except (TypeError, ValueError):
+        raise _no_number(key, next(value for value in values.tolist() if not is_number(value))) from None
+    finite = np.isfinite(numbers)
+    if not finite.all():
+        raise _not_finite(key, numbers[int(np.argmin(finite))].item())
+    return numbers
 
 
 def _no_number(key: Any, value: Any) -> ValueError:
