@@ -199,8 +199,10 @@ class OnlineKernelClassifier(Likely, RiverMixin):
         pd: Any = import_module("pandas")
         scores = self._score_many(X)
         if scores is None:
-            return pd.DataFrame(index=X.index)
-        return pd.DataFrame(self._chances(scores), columns=self.coding_.classes.tolist(), index=X.index)
+            return pd.DataFrame(index=getattr(X, "index", None))
+        return pd.DataFrame(
+            self._chances(scores), columns=self.coding_.classes.tolist(), index=getattr(X, "index", None)
+        )
 
     @in_turn
     def predict_one(self, x) -> Any:
@@ -214,7 +216,7 @@ class OnlineKernelClassifier(Likely, RiverMixin):
         pd: Any = import_module("pandas")
         scores = self._score_many(X)
         labels = np.full(len(X), None) if scores is None else self.coding_.decode(scores)
-        return pd.Series(labels, index=X.index)
+        return pd.Series(labels, index=getattr(X, "index", None))
 
 
 def _by_class(coding: LabelCoding) -> np.ndarray:

@@ -120,6 +120,6 @@ class OnlineKernelRegressor(Numbered, RiverMixin):
     def predict_many(self, X) -> Any:
         """Predictions for a data frame of examples, as a series (a frame if y has several numbers)."""
         pd: Any = import_module("pandas")
-        scores = self._score_many(X)
+        scores, index = self._score_many(X), getattr(X, "index", None)
         values = np.zeros(len(X)) if scores is None else self.coding_.decode(scores)
-        return (pd.Series if values.ndim == 1 else pd.DataFrame)(values, index=X.index)
+        return (pd.Series if values.ndim == 1 else pd.DataFrame)(values, index=index)
