@@ -1,4 +1,4 @@
-"""Array namespaces: NumPy and torch (on a CPU) pass scikit-learn's checks, one for X and another for y, too."""
+"""Array namespaces: NumPy and torch (on a CPU) pass scikit-learn's checks, one for X and another for y."""
 
 import importlib.util
 import json

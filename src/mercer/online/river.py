@@ -6,6 +6,7 @@ import copy
 import sys
 from collections.abc import Hashable, Iterable, Iterator
 from importlib import import_module
+from itertools import filterfalse
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_consistent_length
 
 from mercer import _resolve
-from mercer._params import is_number
-from mercer.estimators.inputs import nonnegative_weights, require_numbers
+from mercer.estimators.inputs import finite_scores, nonnegative_weights, require_numbers
 from mercer.online.machine import OnlineMachine
 from mercer.online.turns import in_turn
 
@@ -175,10 +175,12 @@ class RiverMixin(OnlineMachine):
             return
         y = self._check_targets(self.require_y(y))
         check_consistent_length(X, y)
+        if w is not None:
+            w = np.broadcast_to(np.asarray(w, np.float64), len(y)) if np.ndim(w) == 0 else np.asarray(w)
+        if not len(y) or (w is not None and not w.any()):
+            return  # weight 0 means absent
         weight = np.ascontiguousarray(nonnegative_weights(w, X))
         used = np.flatnonzero(weight)
-        if not len(used):
-            return
         before = self.__dict__.copy()
         learner = before["learner_"].__dict__.copy() if self.begun else {}
         try:
@@ -208,7 +210,7 @@ class RiverMixin(OnlineMachine):
         """Scores of the rows of a data frame; None before anything is learned."""
         if not self.begun:
             return None
-        return self.learner_.scores(self._rows(X, False)) if self._named(X) else self.scores(X)
+        return finite_scores(self.learner_.scores(self._rows(X, False))) if self._named(X) else self.scores(X)
 
     def clone(self, new_params: dict | None = None, include_attributes: bool = False) -> Any:
         """A machine with the same parameters that has learned nothing; river's way to ask for one.
@@ -272,11 +274,19 @@ def _column(key: Any, values: Any) -> np.ndarray:
     try:
         numbers = values.astype(np.float64)
     except (TypeError, ValueError):
-        raise _no_number(key, next(value for value in values.tolist() if not is_number(value))) from None
+        raise _no_number(key, next(filterfalse(_counts, values.tolist()))) from None
     finite = np.isfinite(numbers)
     if not finite.all():
         raise _not_finite(key, numbers[int(np.argmin(finite))].item())
     return numbers
+
+
+def _counts(value: Any) -> bool:
+    try:
+        float(value)
+    except (TypeError, ValueError):
+        return False
+    return True
 
 
 def _no_number(key: Any, value: Any) -> ValueError:
