@@ -315,7 +315,7 @@ _SIMPLE: dict[str, Callable[[Said, Any], Instead | None]] = {
 
 
 def _answers(said: Said) -> list[Instead]:
-    found = [_of_kernel(said), _stopping(said), *_of_descent(said)]
+    found = [_of_kernel(said), _stopping(said)]
     for word, value in said.words.items():
         if word == "gamma" and said.cls in ("Gaussian", "Laplacian"):
             width = "1/√(2·gamma)" if said.cls == "Gaussian" else "1/gamma, with the norm ℓ1"
@@ -324,6 +324,7 @@ def _answers(said: Said) -> list[Instead]:
             found.append(Instead(f"sigma={value!r}", "the width is called σ"))
         elif word in _SIMPLE:
             found.append(_SIMPLE[word](said, value))
+    found += _of_descent(said)
     once = dict.fromkeys(answer for answer in found if answer is not None)
     return list(once)
 

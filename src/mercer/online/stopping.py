@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit
 
 from mercer._params import Params, is_number, require_count, require_nonnegative
 
@@ -54,6 +53,8 @@ class Stopping(Params):
         """(rows to learn, in their order; rows to judge by)"""
         if not self.held_out:
             return np.arange(len(y)), np.arange(0)
+        from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit  # takes a while to import
+
         make = StratifiedShuffleSplit if labels else ShuffleSplit
         splitter = make(n_splits=1, test_size=float(self.held_out), random_state=seed)
         learned, judged = next(splitter.split(np.zeros((len(y), 1)), y))
