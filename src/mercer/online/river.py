@@ -27,18 +27,31 @@ class RiverMixin(OnlineMachine):
     (strings, graphs) take the objects.
     """
 
-    # What river asks of its own.
-    _supervised = True
     _multiclass = True
-    _mutable_attributes: frozenset = frozenset()
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
-        # River shall take this class for one of its own, if river is about.
+        cls._join_river()
+        return super().__new__(cls, *args, **kwargs)
+
+    @classmethod
+    def _join_river(cls) -> None:
+        """River shall take this class for one of its own, if river is about."""
         base: Any = sys.modules.get("river.base")
         if base is not None:
             labels = issubclass(cls, ClassifierMixin)
             (base.MiniBatchClassifier if labels else base.MiniBatchRegressor).register(cls)
-        return super().__new__(cls, *args, **kwargs)
+
+    # What river asks first, perhaps of a machine that was made before river was imported.
+
+    @property
+    def _supervised(self) -> bool:
+        self._join_river()
+        return True
+
+    @property
+    def _mutable_attributes(self) -> set:
+        self._join_river()
+        return set()
 
     # -- examples ----------------------------------------------------------------------------------
 
