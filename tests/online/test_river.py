@@ -443,8 +443,8 @@ EVERY_BUDGET = {
     "merge": Merge(20),
     "projection": Projection(20),
 }
-# Some of the streams of the checks lie so far apart, for a width of standardised features, that all kernel values
-# are 0. Where weights are equal as well, labels and terms to merge tie, and rounding would decide.
+# Some of the streams of the checks lie so far apart, for a width of standardised features, that all kernel
+# values are 0. Where weights are equal as well, labels and terms to merge tie, and rounding would decide.
 WIDE = Gaussian(50.0)
 CHECKED = {
     **{f"labels, {name}": OnlineKernelClassifier(budget=b) for name, b in EVERY_BUDGET.items()},
