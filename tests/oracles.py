@@ -55,6 +55,11 @@ LOSSES = {
         lambda y, s: -2 * y * np.maximum(0, 1 - y * s),
         lambda y, s: 2.0 * (y * s < 1),
     ),
+    "ModifiedHuber": _separate(
+        lambda y, s: np.where(y * s < -1, -4 * y * s, np.maximum(0, 1 - y * s) ** 2),
+        lambda y, s: np.where(y * s < -1, -4 * y, -2 * y * np.maximum(0, 1 - y * s)),
+        lambda y, s: 2.0 * (np.abs(y * s) < 1),
+    ),
     "Exponential": _separate(
         lambda y, s: np.exp(-y * s), lambda y, s: -y * np.exp(-y * s), lambda y, s: np.exp(-y * s)
     ),

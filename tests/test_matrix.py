@@ -230,7 +230,7 @@ def test_the_whole_library_takes_part():
     # What these declare, on which the matrix goes by, from the textbooks.
     assert {type(loss).__name__ for loss in ALL_LOSSES if loss.smooth} >= set(LOSSES)
     assert {type(loss).__name__ for loss in ALL_LOSSES if not loss.smooth} >= set(KINKED)
-    envelopes = {*KINKED, "Squared", "Huber", "SquaredHinge", "SquaredEpsilonInsensitive"}
+    envelopes = {*KINKED, "Squared", "Huber", "SquaredHinge", "ModifiedHuber", "SquaredEpsilonInsensitive"}
     for loss in ALL_LOSSES:
         if (V := type(loss).__name__) in {*LOSSES, *KINKED}:
             assert (loss.quadratic, loss.has_dual, loss.curved) == (

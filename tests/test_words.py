@@ -14,7 +14,6 @@ from mercer import FromAlpha, FromC, KernelPCA, KernelRidge, KernelSVC, KernelSV
 from mercer._words import Worded, in_our_words, kernel_argument, refuse_words
 from mercer.features import NystromFeatures, RandomFourierFeatures
 from mercer.kernels import Gaussian, Kernel, Laplacian, Linear
-from mercer.online import ConstantStep
 
 X, _ = datasets.make_friedman1(60, 5, random_state=0)
 Y = 3 * X[:, 0] - X[:, 1] + np.sin(5 * X[:, 2])
@@ -25,7 +24,7 @@ NAMES = {
     **vars(mercer.representations),
     **{name: getattr(mercer, name) for name in mercer.__all__},
     **{name: getattr(mercer.features, name) for name in mercer.features.__all__},
-    "ConstantStep": ConstantStep,
+    **vars(mercer.online),
 }
 
 
@@ -80,6 +79,27 @@ def test_and_those_of_others():
         assert a.shape == b.shape
         K = Gaussian(np.sqrt(1 / 0.6))(X)
         assert np.abs(b @ b.T - K).max() < 0.6
+
+
+SGD = [
+    {"learning_rate": "optimal", "max_iter": 3},
+    {"learning_rate": "constant", "eta0": 0.05, "max_iter": 3, "average": 40},
+    {"learning_rate": "invscaling", "eta0": 0.2, "power_t": 0.3, "max_iter": 3},
+    {"learning_rate": "adaptive", "eta0": 0.05, "early_stopping": True, "n_iter_no_change": 2, "tol": 1e-3},
+    {"learning_rate": "constant", "eta0": 0.05, "validation_fraction": 0.3, "early_stopping": True},
+]
+
+
+@pytest.mark.parametrize("words", SGD, ids=lambda words: words["learning_rate"])
+def test_what_is_written_gives_the_numbers_of_gradient_descent(words):
+    Z = (X - X.mean(axis=0)) / X.std(axis=0)
+    ends = {} if "early_stopping" in words else {"tol": None}
+    theirs = linear_model.SGDClassifier(alpha=0.01, shuffle=False, random_state=0, **words, **ends)
+    given = {"kernel": Linear(), "loss": "hinge", "budget": None, "random_state": 0}
+    ours = written(OnlineKernelClassifier, **given, alpha=0.01, fit_intercept=True, **words)
+    expected = theirs.fit(Z, LABELS).decision_function(Z)
+    np.testing.assert_allclose(ours.fit(Z, LABELS).decision_function(Z), expected, rtol=1e-6, atol=1e-6)
+    assert ours.n_passes_ == theirs.n_iter_
 
 
 def test_first_parameters():

@@ -53,6 +53,8 @@ class KernelInputs(Worded, FileToFile, BaseEstimator):
     def set_params(self, **params):
         """Set parameters; those of a kernel or another part on a copy, which nobody else holds."""
         for name in {key.partition("__")[0] for key in params if "__" in key}:
+            if name == "kernel" and isinstance(getattr(self, name, None), str):
+                self.kernel = _resolve.kernel_of(self.kernel)  # a word has no parameters
             if isinstance(getattr(self, name, None), Params):
                 setattr(self, name, copy(getattr(self, name)))
         said = translated(type(self), params)

@@ -3,7 +3,7 @@
 from mercer.losses.base import Loss
 from mercer.losses.counts import Poisson
 from mercer.losses.function import FunctionLoss
-from mercer.losses.margin import Exponential, Hinge, Logistic, SquaredHinge
+from mercer.losses.margin import Exponential, Hinge, Logistic, ModifiedHuber, SquaredHinge
 from mercer.losses.multinomial import Multinomial
 from mercer.losses.quantile import Quantile
 from mercer.losses.regression import (
@@ -24,6 +24,7 @@ __all__ = [
     "Huber",
     "Logistic",
     "Loss",
+    "ModifiedHuber",
     "Multinomial",
     "Poisson",
     "Quantile",
