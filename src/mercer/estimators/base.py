@@ -79,7 +79,7 @@ class KernelMachine(Coefficients, KernelInputs):
         """Everything up to the first kernel evaluation; where there is a census, X and y are its sample."""
         representation = _resolve.representation_of(self.representation)
         solver = _resolve.solver_of(self.solver)
-        check_lam(self.lam)
+        lam = self._asked_lam()
         y = self.require_y(y)
         kernel, engine, X = self._door(X, representation, solver)
         y = self._check_y(y)
@@ -94,7 +94,12 @@ class KernelMachine(Coefficients, KernelInputs):
         plan = make_plan(kernel, loss, representation, solver, engine, sizes)
         remarks = (*_engine_remarks(kernel, X, plan), *self._remarks(loss, targets))
         plan = replace(plan, reasons=(*plan.reasons, *remarks))
-        return kernel, X, loss, targets, coding, forecast(plan, loss) if is_auto(self.lam) else plan
+        return kernel, X, loss, targets, coding, forecast(plan, loss) if is_auto(lam) else plan
+
+    def _asked_lam(self) -> Any:
+        """λ as it was asked for, checked: "auto", a number, or other words for one."""
+        check_lam(self.lam)
+        return self.lam
 
     def _remarks(self, loss: Loss, targets: np.ndarray) -> Iterator[str]:
         """What a plan should mention although nothing was chosen."""
@@ -142,7 +147,8 @@ class KernelMachine(Coefficients, KernelInputs):
         # Losses are summed in float64, whatever the data.
         targets = np.array(targets, dtype=np.float64)
         problem = Problem(built.A, built.B, targets, loss, 1.0, weights, bool(self.offset), rng=rng)
-        if is_auto(self.lam):
+        asked = self._asked_lam()
+        if is_auto(asked):
             solver = (
                 plan.solver if census is None else solver_in_memory(kernel, loss, plan, X, targets.shape[1])
             )
@@ -154,7 +160,7 @@ class KernelMachine(Coefficients, KernelInputs):
             plan = replace(plan, reasons=(*plan.reasons[:-1], reason))
         else:
             total = total if census is None else census.weight
-            lam = self.lam.value(total) if hasattr(self.lam, "value") else float(self.lam)
+            lam = asked.value(total) if hasattr(asked, "value") else float(asked)
         problem = self._adapt(replace(problem, lam=lam))
         return problem if census is None else census.everywhere(problem, built, coding), built, coding, plan
 
@@ -280,9 +286,11 @@ class KernelMachine(Coefficients, KernelInputs):
         # Coefficients stay float64: large ones of both signs cancel, and float32 would lose the rest.
         self.function_: Function = built.lift(coef[:, 0] if one_column else coef)
         self.intercept_ = float(solution.intercept[0]) if one_column else solution.intercept
-        self.loss_, self.coding_ = problem.loss, coding
-        self.lam_, self.weighted_ = problem.lam, problem.weights is not None
-        self.solution_, self.plan_ = solution, plan
+        self.loss_, self.lam_, self.coding_ = problem.loss, problem.lam, coding
+        if solution.kinks is not None and solution.lams is not None:  # what it has become by what was found
+            self.loss_ = problem.loss.settled(float(solution.kinks[0]))[0]
+            self.lam_ = float(solution.lams[0]) if len(solution.lams) == 1 else solution.lams
+        self.solution_, self.plan_, self.weighted_ = solution, plan, problem.weights is not None
         return problem
 
     def check_state(self) -> None:

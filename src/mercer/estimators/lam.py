@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
-from mercer._params import Params, require_positive
+from mercer._params import Params, is_number, require_nonnegative, require_positive
 
 
 class FromC(Params):
     """λ = 1/(2 C Σw): what a machine minimising ½‖f‖² + C Σ w_i V_i would call C > 0.
 
-    Σw is the number of examples where they have no weights, and is known at fit.
+    Σw is the number of examples where they have no weights, and is known at fit. C = ∞ is λ = 0.
 
     >>> FromC(1.0).value(500)
     0.001
@@ -22,7 +23,8 @@ class FromC(Params):
         self.C = C
 
     def validate(self) -> None:
-        require_positive(self.C, "C")
+        if not (is_number(self.C) and self.C == math.inf):
+            require_positive(self.C, "C")
 
     def value(self, total: float) -> float:
         """λ for examples whose weights add up to `total`."""
@@ -31,7 +33,7 @@ class FromC(Params):
 
 
 class FromAlpha(Params):
-    """λ = α/Σw: what a machine minimising Σ w_i V_i + α‖f‖² would call alpha > 0; Σw as in `FromC`.
+    """λ = α/Σw: what a machine minimising Σ w_i V_i + α‖f‖² would call alpha ≥ 0; Σw as in `FromC`.
 
     >>> FromAlpha(1.0).value(500)
     0.002
@@ -41,7 +43,7 @@ class FromAlpha(Params):
         self.alpha = alpha
 
     def validate(self) -> None:
-        require_positive(self.alpha, "alpha")
+        require_nonnegative(self.alpha, "alpha")
 
     def value(self, total: float) -> float:
         """λ for examples whose weights add up to `total`."""
@@ -78,14 +80,22 @@ def is_auto(lam: Any) -> bool:
     return isinstance(lam, str) and lam == "auto"
 
 
+def is_zero(lam: Any) -> bool:
+    """Is there to be no penalty?"""
+    if isinstance(lam, (FromC, FromAlpha)):
+        lam.validate()
+        return lam.value(1.0) == 0
+    return is_number(lam) and lam == 0
+
+
 def check_lam(lam: Any) -> None:
     """Raise ValueError unless lam is "auto", a positive number, a `FromC` or a `FromAlpha`."""
     if is_auto(lam):
         return
-    if isinstance(lam, (FromC, FromAlpha)):
+    if isinstance(lam, (FromC, FromAlpha)) and not is_zero(lam):
         lam.validate()
     elif isinstance(lam, bool) or not isinstance(lam, (int, float, np.number)) or not 0 < lam < np.inf:
         raise ValueError(
             f"lam must be a positive number, got {lam!r}: λ > 0 is what makes the solution unique "
-            "(lam='auto' chooses it)"
+            "(lam='auto' chooses it; squared, logistic and hinge loss know what λ = 0 means)"
         )

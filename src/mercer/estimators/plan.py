@@ -311,11 +311,11 @@ def _for_kinks(loss: Loss, shape: Shape) -> Iterator[Option]:
     if shape.full:
         yield Option(solvers.Dual(), f"{loss!r} has kinks: its dual problem, by working sets")
     few = shape.n <= _DUAL_FEATURES and not shape.remote
-    why = "" if loss.prices_offset else f", and {shape.n:,} examples are few"
+    why = "" if loss.priced else f", and {shape.n:,} examples are few"
     yield Option(
         solvers.Dual(),
         f"{loss!r} has kinks{why}: its dual problem",
-        None if loss.prices_offset or few else f"{shape.n:,} examples are many for one pair after the other",
+        None if loss.priced or few else f"{shape.n:,} examples are many for one pair after the other",
     )
     yield Option(
         solvers.Smoothing(), f"{loss!r} has kinks: rounded off more and more finely, to a stated duality gap"

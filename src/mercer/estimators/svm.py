@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import numbers
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.base import OutlierMixin
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
@@ -18,14 +16,13 @@ from mercer.estimators.base import KernelMachine, start_at
 from mercer.estimators.calibration import Calibration
 from mercer.estimators.classification import Classifier
 from mercer.estimators.inputs import GAUSSIAN
-from mercer.estimators.lam import FromC
+from mercer.estimators.lam import FromC, is_auto, is_zero
+from mercer.estimators.nu import Below, HardMargin, NuHinge, NuTube, require_share
 from mercer.estimators.regression import Regressor
 from mercer.estimators.tensors import follows_data, on_host
 from mercer.functions import KernelFunction
 from mercer.losses import EpsilonInsensitive, Hinge, Loss
-from mercer.losses.base import Array, floating
 from mercer.losses.coding import TargetCoding
-from mercer.losses.dual import DualForm
 from mercer.losses.pairs import PairCoding
 
 _SHARE = 0.6
@@ -100,8 +97,13 @@ class KernelSVC(SupportVectors, Classifier):
         ``FromC(C)`` is λ = 1/(2 C Σw), whatever the number of examples turns out to be.
     solver : "auto", "dual", "smoothing" or a Solver
     representation, engine, offset, random_state : as in `KernelRidge`
+        No penalty, ``lam=0`` or C = ∞, is the hard margin: the f of least norm with y_i (f(x_i) + b) ≥ 1 for all
+        examples. Where there is none, fit says so. Any C from some value on has that f; `lam_` is that value's λ.
     multiclass : "ovo" or "ovr"
     class_weight : as in `KernelClassifier`
+    nu : float, 0 < ν ≤ 1, or None
+        ν in place of λ: at most this share of the examples (by weight) is on the wrong side of its margin, and at
+        least this share are support vectors. `lam_` is the λ this comes to (for many classes one a pair).
     probability : bool
         Learn probabilities from five-fold out-of-sample scores at fit. They never contradict `predict`.
     warm_start : bool
@@ -134,12 +136,43 @@ class KernelSVC(SupportVectors, Classifier):
     offset: bool = True
     multiclass: str = "ovo"
     class_weight: Any = None
+    nu: float | None = None
     probability: bool = False
     warm_start: bool = False
     random_state: Any = None
 
     def loss_for(self, y) -> Loss:
-        return Hinge()
+        if self.nu is not None:
+            return NuHinge()
+        return HardMargin() if is_zero(self.lam) else Hinge()
+
+    def _asked_lam(self):
+        if self.nu is not None:
+            require_share(self.nu)
+            if not is_auto(self.lam):
+                raise ValueError(f"nu and lam both say how much errors cost: leave out lam={self.lam!r}, or nu")
+        elif not is_zero(self.lam):
+            return super()._asked_lam()
+        if not self.offset:
+            what = f"nu={self.nu!r}" if self.nu is not None else f"lam={self.lam!r}"
+            raise ValueError(f"{what} is of a margin on both sides of an offset; it needs offset=True")
+        return FromC(1.0)  # which only sets the scale of what is divided by the margin in the end
+
+    def _adapt(self, problem):
+        problem = super()._adapt(problem)
+        if not problem.loss.prices_kink:
+            return problem
+        nu = 1.0 if self.nu is None else float(self.nu)
+        if self.nu is not None:
+            sums = np.stack([problem.w @ (problem.y == sign) for sign in (1, -1)])
+            most = float((2 * sums.min(axis=0) / sums.sum(axis=0)).min())
+            if nu > most * (1 + 1e-12):
+                few = " of a pair" if problem.y.shape[1] > 1 else ""
+                raise ValueError(
+                    f"nu={self.nu!r} is infeasible: with classes as unequal as these it is at most {most:.4g}, twice "
+                    f"the share (by weight) of the smaller class{few}"
+                )
+        return replace(problem, kink_price=nu)
 
     def _encode(self, loss, y):
         if self.multiclass not in ("ovo", "ovr"):
@@ -229,9 +262,13 @@ class KernelSVR(SupportVectors, Regressor):
     epsilon : float ≥ 0
         The error that costs nothing, in the units of y.
     representation, solver, engine, offset, warm_start, random_state : as in `KernelSVC`
+    nu : float, 0 < ν ≤ 1, or None
+        ν in place of ε, which is then found: at most this share of the examples (by weight) is outside the tube, and
+        at least this share are support vectors. lam="auto" goes by absolute errors then.
 
     Attributes
     ----------
+    loss_ : EpsilonInsensitive, with the ε that was used
     support_, support_vectors_, dual_coef_ : the examples outside the tube or on its edge, their coefficients
     function_, coef_, intercept_, kernel_, lam_, solution_, plan_ : as in `KernelRidge`
 
@@ -252,33 +289,32 @@ class KernelSVR(SupportVectors, Regressor):
     solver: Any = "auto"
     engine: Any = "auto"
     offset: bool = True
+    nu: float | None = None
     warm_start: bool = False
     random_state: Any = None
 
     def loss_for(self, y) -> Loss:
-        return EpsilonInsensitive(self.epsilon)
+        return EpsilonInsensitive(self.epsilon) if self.nu is None else NuTube()
+
+    def _encode(self, loss, y):
+        if self.nu is not None:
+            require_share(self.nu)
+            if not self.offset:
+                raise ValueError(f"nu={self.nu!r} is of errors on both sides of an offset; it needs offset=True")
+            if y.ndim == 2 and y.shape[1] > 1:
+                raise ValueError(
+                    f"nu={self.nu!r} finds one ε, and y has {y.shape[1]} columns: fit a machine for each "
+                    "(sklearn.multioutput.MultiOutputRegressor), or say epsilon"
+                )
+        return super()._encode(loss, y)
+
+    def _adapt(self, problem):
+        problem = super()._adapt(problem)
+        return problem if self.nu is None else replace(problem, kink_price=float(self.nu))
 
 
 # Relative to ρ. Free support vectors lie on the edge, and no rounding should throw them out.
 EDGE = 1e-8
-
-
-class _Below(Loss):
-    """V(s) = max(0, −s): what lies below the level costs."""
-
-    smooth = False
-    prices_offset = True
-
-    def value(self, y: ArrayLike, s: ArrayLike) -> Array:
-        return np.maximum(-floating(s), 0)
-
-    def grad(self, y: ArrayLike, s: ArrayLike) -> Array:
-        s = floating(s)
-        return -(s < 0).astype(s.dtype)
-
-    def dual(self, y: ArrayLike) -> DualForm:
-        y = floating(y)
-        return DualForm(np.zeros_like(y), np.zeros_like(y), np.ones_like(y))
 
 
 @dataclass(eq=False, repr=False)
@@ -328,7 +364,7 @@ class KernelOneClass(OutlierMixin, SupportVectors):
     takes_rows = False  # the price of its offset is none that a pass over rows could set
 
     def loss_for(self, y):
-        return _Below()
+        return Below()
 
     def _check_y(self, y):
         return y
@@ -341,8 +377,7 @@ class KernelOneClass(OutlierMixin, SupportVectors):
 
     def fit(self, X, y=None, sample_weight=None):
         """Fit to examples; y is not used."""
-        if isinstance(self.nu, bool) or not isinstance(self.nu, numbers.Real) or not 0 < float(self.nu) <= 1:
-            raise ValueError(f"nu must be a number between 0 (not included) and 1, got {self.nu!r}")
+        require_share(self.nu)
         self._fit(X, np.ones(_num_samples(on_host(X))), sample_weight)
         self.offset_: float = -self.intercept_
         return self

@@ -2,6 +2,9 @@
 
     minimise D(c) = ½ cᵀKc − centreᵀc + κ Σ|c_i| + ½ Σ extra_i c_i²    over lower ≤ c ≤ upper (and Σc fixed)
 
+Where κ is to be found, too, for a price of its own (ν), Σ|c| is fixed as well. An example that may go either way then
+has two coordinates, one a side, so that every box is of one sign and only pairs of one side move.
+
 The state is c and g = Kc − centre + extra·c. A round takes a working set, solves its block (`Block`), and
 adds K[:, changed] δ to g, which is all the kernel that is ever computed. Rows at a bound whose slope holds
 them there are left out of that (`_Sleepers`) and catch up when the others are done.
@@ -10,7 +13,8 @@ them there are left out of that (`_Sleepers`) and catch up when the others are d
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -36,7 +40,7 @@ _NOTHING = {"float32": 1e-9, "float64": 1e-15}
 
 @dataclass(frozen=True, eq=False)
 class BoxQP:
-    """The problem; with `paired`, Σc stays what it is at the start."""
+    """The problem; with `paired`, Σc stays what it is at the start, with `sided` both parts of it do."""
 
     centre: np.ndarray
     lower: np.ndarray
@@ -44,6 +48,31 @@ class BoxQP:
     extra: np.ndarray
     kink: float
     paired: bool
+    sided: bool = False
+
+    @property
+    def far(self) -> np.ndarray:
+        """Which coordinates are of the side below 0."""
+        return self.lower < 0
+
+    def levelled(
+        self, right: np.ndarray, left: np.ndarray, rows: Any = slice(None)
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Slopes (of some rows), those of either side measured from its own level, so that they compare."""
+        if not self.sided:
+            return right, left
+        right, left, far = right.copy(), left.copy(), self.far[rows]
+        for side in (far, ~far):
+            ends = right[side].min(initial=np.inf), left[side].max(initial=-np.inf)
+            known = [end for end in ends if np.isfinite(end)]
+            level = sum(known) / max(len(known), 1)
+            right[side] -= level
+            left[side] -= level
+        return right, left
+
+    def steepest(self, c: np.ndarray, g: np.ndarray) -> float:
+        """The violation at c."""
+        return self.violation(*self.levelled(*self.slopes(c, g)))
 
     def slopes(self, c: np.ndarray, g: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Slopes to the right and to the left; infinite where there is no way."""
@@ -73,9 +102,14 @@ class BoxQP:
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """Which coefficients of an output can move, their box, where they start, how well to solve for them."""
+    """Which coefficients of an output can move, their box, where they start, how well to solve for them.
+
+    `rows` are the examples, `at` that of every coordinate: the same, unless κ is to be found and examples
+    may go either way. These come twice then, `net` adds up.
+    """
 
     rows: np.ndarray
+    at: np.ndarray
     qp: BoxQP
     start: np.ndarray
     C: np.ndarray
@@ -100,7 +134,42 @@ class Part:
         start = np.zeros(len(rows)) if problem.start is None else problem.start[rows, j].astype(np.float64)
         pull = problem.offset_price / (2 * problem.lam)
         wanted = tol if tol is not None else 1e-3 * _scale(problem, centre)
-        return cls(rows, qp, feasible(start, qp, pull), C, form, wanted, pull)
+        at = rows
+        if problem.kink_price:
+            qp, copies = _sided(qp)
+            at, start = np.tile(rows, copies), np.tile(start, copies)
+            pull = 0.5 * problem.kink_price * float(C.sum())
+            return cls(rows, at, qp, feasible(start, qp, pull), C, form, wanted, 0.0)
+        return cls(rows, at, qp, feasible(start, qp, pull), C, form, wanted, pull)
+
+    def net(self, c: np.ndarray) -> np.ndarray:
+        """One coefficient an example."""
+        return c.reshape(-1, len(self.rows)).sum(axis=0) if len(self.rows) else c
+
+    @property
+    def box(self) -> tuple[np.ndarray, np.ndarray]:
+        """The bounds of `net`."""
+        return self.net(self.qp.lower), self.net(self.qp.upper)
+
+    def moved(self, problem: Problem, c: np.ndarray, f: np.ndarray) -> tuple[float, float]:
+        """(b, how much further out the kink is than the loss has it); f are scores without b.
+
+        Free coefficients that are not negative lie at f + b + κ = centre, the others at f + b − κ.
+        """
+        if not self.qp.sided:
+            return (self.offset(c, f) if problem.offset else 0.0), 0.0
+        far = self.qp.far
+        near, beyond = (-self._level(c, f, side) for side in (~far, far))
+        return 0.5 * (near + beyond), 0.5 * (near - beyond)
+
+    def _level(self, c: np.ndarray, f: np.ndarray, side: np.ndarray) -> float:
+        """The slope of the free coefficients of a side, or the middle of where it may be."""
+        right, left = (s[side] for s in self.qp.slopes(c, f - self.qp.centre + self.qp.extra * c))
+        free = np.isfinite(right) & np.isfinite(left)
+        if free.any():
+            return float(right[free].mean())
+        ends = [v for v in (right.min(initial=np.inf), left.max(initial=-np.inf)) if np.isfinite(v)]
+        return float(np.mean(ends)) if ends else 0.0
 
     def offset(self, c: np.ndarray, f: np.ndarray) -> float:
         """b, for scores f without it: where free coefficients want it, or in the middle of where it may be.
@@ -117,6 +186,16 @@ class Part:
         return -float(np.mean(ends)) if ends else 0.0
 
 
+def _sided(qp: BoxQP) -> tuple[BoxQP, int]:
+    """The problem with Σ|c| fixed as well as Σc, and how many coordinates it has for each of these."""
+    if not ((qp.lower < 0) & (qp.upper > 0)).any():
+        return replace(qp, kink=0.0, sided=True), 1
+    zero = np.zeros_like(qp.lower)
+    lower, upper = np.concatenate([zero, qp.lower]), np.concatenate([qp.upper, zero])
+    centre, extra = np.tile(qp.centre, 2), np.tile(qp.extra, 2)
+    return BoxQP(centre, lower, upper, extra, 0.0, qp.paired, sided=True), 2
+
+
 def _scale(problem: Problem, targets: np.ndarray) -> float:
     """What a score of 1 amounts to: 1 for labels, the spread of the targets for numbers."""
     if problem.loss.classification or not len(targets):
@@ -129,9 +208,17 @@ def _scale(problem: Problem, targets: np.ndarray) -> float:
 
 
 def feasible(c: np.ndarray, qp: BoxQP, total: float) -> np.ndarray:
-    """The coefficients clipped to their box, and with an offset changed so that they add up to `total`."""
+    """The coefficients clipped to their box, and with an offset changed so that they add up to `total`.
+
+    Of a problem with two sides each adds up to that, with its sign.
+    """
     c = np.clip(c, qp.lower, qp.upper)
     if not qp.paired:
+        return c
+    if qp.sided:
+        for side, sign in ((~qp.far, 1.0), (qp.far, -1.0)):
+            part = BoxQP(*(a[side] for a in (qp.centre, qp.lower, qp.upper, qp.extra)), 0.0, True)
+            c[side] = feasible(c[side], part, sign * total)
         return c
     missing = total - float(c.sum())
     if abs(missing) <= 1e-13 * float(np.abs(c).sum()):  # rounding: to mend it would move zeros off zero
@@ -219,7 +306,7 @@ def minimise(K: KernelColumns, qp: BoxQP, state: State, *, tol: float, max_round
     unmoved, idle, gained, least, nothing = 0, 0, 0.0, np.inf, _NOTHING[K.dtype.name]
     while True:
         rows = slice(None) if sleepers.awake is None else sleepers.awake
-        right, left = ways.at(g, rows)
+        right, left = qp.levelled(*ways.at(g, rows), rows)
         state.violation = qp.violation(right, left)
         state.history.append(state.violation)
         tell("dual", state.rounds, "violation", state.violation, tol)
@@ -241,7 +328,7 @@ def minimise(K: KernelColumns, qp: BoxQP, state: State, *, tol: float, max_round
             if sleepers.awake is not None and sleepers.awake is not rows:
                 previous = previous[:0]
                 rows = sleepers.awake
-                right, left = ways.at(g, rows)
+                right, left = qp.levelled(*ways.at(g, rows), rows)
         chosen = choose(qp, right, left, _positions(rows, previous), size)
         index = chosen if isinstance(rows, slice) else rows[chosen]
         matrix = block.matrix(len(index))
@@ -251,7 +338,7 @@ def minimise(K: KernelColumns, qp: BoxQP, state: State, *, tol: float, max_round
         inner = max(share * state.violation, _INNER_FLOOR * tol)
         box = qp.lower[index], qp.upper[index], qp.extra[index]
         new, outcome = block.solve(
-            c[index], g[index], box, qp.kink, qp.paired, tol=inner, limit=_STEPS * len(index)
+            c[index], g[index], box, qp.kink, qp.paired, tol=inner, limit=_STEPS * len(index), sided=qp.sided
         )
         gain, moved = _taken(K, qp, state, sleepers.awake, index, new)
         ways.moved(index)
@@ -267,7 +354,7 @@ def minimise(K: KernelColumns, qp: BoxQP, state: State, *, tol: float, max_round
 def _given_up(K: KernelColumns, qp: BoxQP, state: State, sleepers: _Sleepers, status: str) -> State:
     if sleepers.awake is not None:
         sleepers.wake(K, state.c, state.g)
-        state.violation = qp.violation(*qp.slopes(state.c, state.g))
+        state.violation = qp.steepest(state.c, state.g)
     state.status = status
     return state
 

@@ -36,6 +36,8 @@ _SAMPLE = 256
 _SOON = 20
 # From so many outputs on scores are computed only where they say something.
 _MANY = 8
+# Where kinks are found: so many looks at how small slopes must be, and a margin that is more than these.
+_SETTLED, _NO_MARGIN = 4, 2.0
 # Slopes of 1 that are left, of the scores' own, for the gradient to need no measuring.
 _TOL = 1e-4
 
@@ -47,6 +49,8 @@ class Dual(Solver):
     c_i = C_i a_i, and those of the minimiser minimise
 
         ½ cᵀKc − Σ y_i c_i + κ Σ|c_i| + ½ Σ (δ/C_i) c_i²    over  C_i·box  (and Σc = 0 with an offset).
+
+    Where the kink has a price ν (`Problem.kink_price`) κ is found, too, and Σ|c_i| = ν ΣC_i in its place.
 
     Working sets of some thousand coordinates are solved two at a time (one, without an offset) in compiled
     code, the kernel values they need being computed in batches by the engine. With sparse features there is
@@ -132,7 +136,7 @@ class Dual(Solver):
         threads = K.threads
         small = largest <= self.size(largest) or len(parts) >= 2 * threads
         sparse = None if primal is None else primal.Phi.sparse()
-        if primal is not None and sparse is not None and largest > _FEW:
+        if primal is not None and sparse is not None and largest > _FEW and not problem.kink_price:
             both = zip(parts, self._swept(sparse, parts, begun, threads), strict=True)
             states = [self._finished(primal.Phi, part, state) for part, state in both]
         elif len(parts) > 1 and primal is None and small and not problem.A.remote:
@@ -143,9 +147,12 @@ class Dual(Solver):
         else:
             both = zip(parts, begun, strict=True)
             states = [self._solve(K, primal, part, state, self.cache) for part, state in both]
-        solution = _solution(problem, primal, parts, states)
+        if problem.kink_price:
+            parts, solution = self._in_units_of_margins(K, problem, primal, parts, states)
+        else:
+            solution = _solution(problem, primal, parts, states)
         few = primal is not None and (sparse is None or primal.Phi.shape[1] <= DIRECT_FEATURES)
-        elsewhere = few and self.max_iter is None and not problem.offset_price
+        elsewhere = few and self.max_iter is None and not problem.loss.priced
         if elsewhere and not solution.converged:
             # Coordinates one or two at a time get nowhere where features differ much in size; Newton does.
             other, dual = Smoothing(tol=1e-6).solve(problem)
@@ -158,6 +165,28 @@ class Dual(Solver):
         if convex is False:
             _warn_not_convex()
         return solution if convex else solution.without_claims()
+
+    def _in_units_of_margins(
+        self, K: Operator, problem: Problem, primal: Primal | None, parts: list[Part], states: list[State]
+    ) -> tuple[list[Part], Solution]:
+        """The parts and the solution, in which scores are divided by what their margin is.
+
+        Only now that is known, and so how small slopes must be: those that are too steep are worked on again.
+        """
+        for _ in range(_SETTLED):
+            solution, scales = _settled(problem, primal, parts, states)
+            wanted = [part.tol * min(scale, 1.0) for part, scale in zip(parts, scales, strict=True)]
+            again = [
+                j
+                for j, state in enumerate(states)
+                if state.status == "converged" and state.violation > wanted[j]
+            ]
+            if not again:
+                break
+            for j in again:
+                finer = replace(parts[j], tol=0.5 * wanted[j])
+                states[j] = self._solve(K, primal, finer, states[j], self.cache)
+        return parts, solution
 
     def _swept(self, Phi: Any, parts: list[Part], begun: list[State], threads: int) -> list[State]:
         """All parts in sparse features, one thread each."""
@@ -174,18 +203,18 @@ class Dual(Solver):
         most = np.inf if self.max_iter is None else self.max_iter
         if state.status == "converged" or state.rounds >= most:
             return state
-        some = Phi if len(part.rows) == Phi.shape[0] else Phi.among(part.rows)
+        some = Phi if len(part.at) == Phi.shape[0] else Phi.among(part.at)
         return self._stage(Factored(some), part, state, part.tol)
 
     def _solve(self, K: Operator, primal: Primal | None, part: Part, state: State, cache: float) -> State:
-        if len(part.rows) <= _FEW:
+        if len(part.at) <= _FEW:
             return self._solve_few(self._matrix(K, primal, part), part, state, primal is not None)
-        some = len(part.rows) < K.shape[0]
+        some = not np.array_equal(part.at, np.arange(K.shape[0]))
         if primal is not None:
-            Phi = Matrix(primal.Phi.rows(part.rows)) if some else primal.Phi
+            Phi = Matrix(primal.Phi.rows(part.at)) if some else primal.Phi
             return self._stage(Factored(Phi), part, state, part.tol)
-        K = K.among(part.rows, part.rows) if some else K
-        size = self.size(len(part.rows))
+        K = K.among(part.at, part.at) if some else K
+        size = self.size(len(part.at))
         rounding = float(np.finfo(np.float32).eps * K.diag().max(initial=0.0) * part.C.max(initial=0.0))
         single = K.at(np.float32) if part.tol >= max(_SINGLE_TOL, rounding) else None
         if single is not None:
@@ -195,7 +224,7 @@ class Dual(Solver):
                 return state
         double = K.at(np.float64) or K
         state.g = part.qp.gradient(Computed(double), state.c)
-        state.violation = part.qp.violation(*part.qp.slopes(state.c, state.g))
+        state.violation = part.qp.steepest(state.c, state.g)
         if state.status == "converged" and state.violation <= part.tol:
             return state
         return self._stage(columns_of(double, int(cache), size), part, state, part.tol)
@@ -203,8 +232,8 @@ class Dual(Solver):
     def _stage(self, K: KernelColumns, part: Part, state: State, tol: float) -> State:
         if not len(state.g):
             state.g = part.qp.gradient(K, state.c)
-        rounds = self._rounds(len(part.rows)) + (0 if self.max_iter is not None else state.rounds)
-        return minimise(K, part.qp, state, tol=tol, max_rounds=rounds, size=self.size(len(part.rows)))
+        rounds = self._rounds(len(part.at)) + (0 if self.max_iter is not None else state.rounds)
+        return minimise(K, part.qp, state, tol=tol, max_rounds=rounds, size=self.size(len(part.at)))
 
     @staticmethod
     def _harmless(K: Operator, part: Part, state: State) -> bool:
@@ -243,13 +272,13 @@ class Dual(Solver):
         # With Σc = 0 what all values have in common makes no difference, and would drown what does.
         shift = part.qp.paired and not part.offset_price
         if primal is None:
-            few = K.among(part.rows, part.rows)
+            few = K.among(part.at, part.at)
             few = few.at(np.float64) or few
         elif (sparse := primal.Phi.sparse()) is not None:
-            some = sparse[part.rows].astype(np.float64)
+            some = sparse[part.at].astype(np.float64)
             few = Matrix((some @ some.T).toarray())
         else:
-            Phi = primal.Phi.rows(part.rows)
+            Phi = primal.Phi.rows(part.at)
             Phi = Phi - Phi.mean(axis=0) if shift else Phi
             return Stored(Matrix(Phi @ Phi.T))
         return Stored(centred(few)[0] if shift else few)
@@ -257,7 +286,7 @@ class Dual(Solver):
 
 def _not_worse_than_zero(problem: Problem, primal: Primal | None, parts: list[Part]) -> list[Part]:
     """The parts; one that begins where no minimisation from 0 can have been begins at 0."""
-    if problem.offset_price:  # 0 is not among their coefficients, and these have bounds
+    if problem.loss.priced:  # 0 is not among their coefficients, and these have bounds
         return parts
     start = np.zeros(problem.y.shape)
     for j, part in enumerate(parts):
@@ -277,10 +306,10 @@ def _begun(problem: Problem, parts: list[Part], notes: Notes) -> list[State]:
     if notes.kept:
         coef, rounds = np.zeros(problem.y.shape), np.zeros(len(parts), dtype=int)
         for j, (part, state) in enumerate(zip(parts, states, strict=True)):
-            coef[part.rows, j] = part.start
+            coef[part.rows, j] = part.net(part.start)
 
-            def noted(c: np.ndarray, count: int, j: int = j, rows: np.ndarray = part.rows) -> None:
-                coef[rows, j], rounds[j] = c, count
+            def noted(c: np.ndarray, count: int, j: int = j, part: Part = part) -> None:
+                coef[part.rows, j], rounds[j] = part.net(c), count
                 notes.note(notes.iterations + int(rounds.sum()), coef=coef)
 
             state.noted = noted
@@ -290,22 +319,12 @@ def _begun(problem: Problem, parts: list[Part], notes: Notes) -> list[State]:
 def _solution(problem: Problem, primal: Primal | None, parts: list[Part], states: list[State]) -> Solution:
     """The coefficients of all outputs, with a certificate measured from them."""
     n, t = problem.y.shape
-    # Written column by column.
-    dual_coef, slopes = np.zeros((n, t), order="F"), np.zeros((n, t))
+    dual_coef, coef, values = _coefficients(problem, primal, parts, states)
+    slopes, intercept = np.zeros((n, t)), np.zeros(t)
     for j, (part, state) in enumerate(zip(parts, states, strict=True)):
-        dual_coef[part.rows, j] = state.c
         slopes[part.rows, j] = -np.clip(state.c / part.C, part.form.lower, part.form.upper)
-    coef = dual_coef if primal is None else primal.back(primal.Phi.adjoint(dual_coef))[0]
-    values, intercept = _values(problem, coef, parts), np.zeros(t)
-    for j, (part, state) in enumerate(zip(parts, states, strict=True)):
         intercept[j] = part.offset(state.c, values[part.rows, j]) if problem.offset else 0.0
     measured = certify(problem, coef, intercept, _TOL, primal, slopes, values)
-    square = float((coef * values).sum()) if problem.full else 0.0
-    if square < 0 and not semidefinite(problem):
-        raise NotPositiveDefinite(
-            "the matrix is not positive semidefinite: cᵀKc < 0 for the coefficients found, so ‖f‖² "
-            "means nothing; is the kernel a kernel (mercer.kernels.check)?"
-        )
     worst = _worst(parts, states)[1]
     certificate = measured.certificate(relative_gradient=None, violation=worst.violation)
     return Solution(
@@ -319,6 +338,75 @@ def _solution(problem: Problem, primal: Primal | None, parts: list[Part], states
         support=_support(parts, dual_coef),
         dual_coef=dual_coef,
     )
+
+
+def _coefficients(
+    problem: Problem, primal: Primal | None, parts: list[Part], states: list[State]
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Coefficients of the examples and of the representation, and scores without b."""
+    # Written column by column.
+    dual_coef = np.zeros(problem.y.shape, order="F")
+    for j, (part, state) in enumerate(zip(parts, states, strict=True)):
+        dual_coef[part.rows, j] = part.net(state.c)
+    coef = dual_coef if primal is None else primal.back(primal.Phi.adjoint(dual_coef))[0]
+    values = _values(problem, coef, parts)
+    square = float((coef * values).sum()) if problem.full else 0.0
+    if square < 0 and not semidefinite(problem):
+        raise NotPositiveDefinite(
+            "the matrix is not positive semidefinite: cᵀKc < 0 for the coefficients found, so ‖f‖² "
+            "means nothing; is the kernel a kernel (mercer.kernels.check)?"
+        )
+    return dual_coef, coef, values
+
+
+def _settled(
+    problem: Problem, primal: Primal | None, parts: list[Part], states: list[State]
+) -> tuple[Solution, np.ndarray]:
+    """The solution where kinks were found, and what scores were divided by.
+
+    Output by output it is the minimiser for a loss without a price and a λ of its own, and certified as such.
+    """
+    t = problem.y.shape[1]
+    dual_coef, coef, values = _coefficients(problem, primal, parts, states)
+    support = _support(parts, dual_coef)
+    intercept, kinks, scales, lams = (np.zeros(t) for _ in range(4))
+    measured, plain = [], problem.loss
+    for j, (part, state) in enumerate(zip(parts, states, strict=True)):
+        b, kinks[j] = part.moved(problem, state.c, values[part.at, j])
+        plain, scales[j] = problem.loss.settled(kinks[j], _NO_MARGIN * state.violation)
+        intercept[j] = b / scales[j]
+        for a in (dual_coef, values) if coef is dual_coef else (dual_coef, coef, values):
+            a[:, j] /= scales[j]
+        price = np.abs(dual_coef[part.rows, j]) / (problem.w[part.rows] / problem.n)
+        endless = not np.isfinite(part.form.upper).all()
+        lams[j] = 1 / (2 * price.max()) if endless else problem.lam * scales[j]
+        measured.append(_certified(problem, primal, plain, lams[j], j, (dual_coef, coef, values, intercept)))
+    worst, certificates = _worst(parts, states)[1], [m.certificate() for m in measured]
+    gaps = [c.gap for c in certificates]
+    certificate = replace(
+        certificates[0],
+        relative_gradient=None,
+        objective=sum(c.objective for c in certificates),
+        gap=None if None in gaps else sum(gaps),
+        rounding=sum(c.rounding for c in certificates),
+        violation=max(state.violation / scale for state, scale in zip(states, scales, strict=True)),
+    )
+    status = worst.status
+    for m in measured:
+        status = m.verdict(status, _TOL, 0.0)
+    rounds, history = sum(state.rounds for state in states), tuple(worst.history)
+    found = (coef, intercept, status, rounds, certificate, history, Dual.name)
+    return Solution(*found, support=support, dual_coef=dual_coef, kinks=kinks, lams=lams), scales
+
+
+def _certified(problem: Problem, primal: Primal | None, loss: Any, lam: float, j: int, found: Any) -> Any:
+    """One output, measured as the minimiser for this loss and λ."""
+    dual_coef, coef, values, intercept = (a[..., j : j + 1] for a in found)
+    y = problem.y[:, [j]]
+    plain = replace(problem, y=y, loss=loss, lam=lam, kink_price=0.0, start=None)
+    w, form = problem.w[:, None], loss.dual(y)
+    a = np.divide(2 * lam * problem.n * dual_coef, w, out=np.zeros_like(dual_coef), where=w > 0)
+    return certify(plain, coef, intercept, _TOL, primal, -np.clip(a, form.lower, form.upper), values)
 
 
 def _values(problem: Problem, coef: np.ndarray, parts: list[Part]) -> np.ndarray:
@@ -347,9 +435,9 @@ def _support(parts: list[Part], dual_coef: np.ndarray) -> Support:
     """How many coefficients (n, t) are free, and how many at a bound."""
     free, bounded = [], []
     for j, part in enumerate(parts):
-        c, qp = dual_coef[part.rows, j], part.qp
+        c = dual_coef[part.rows, j]
         # Smoothing multiplies by C in another order, and rounds differently.
-        ends = [np.isclose(c, end, rtol=1e-12, atol=0.0) for end in (qp.lower, qp.upper)]
+        ends = [np.isclose(c, end, rtol=1e-12, atol=0.0) for end in part.box]
         bounded.append(int(np.count_nonzero((c != 0) & (ends[0] | ends[1]))))
         free.append(int(np.count_nonzero(c)) - bounded[-1])
     return Support(tuple(free), tuple(bounded))
