@@ -23,7 +23,7 @@ class FromC(Params):
         self.C = C
 
     def validate(self) -> None:
-        if not (is_number(self.C) and self.C == math.inf):
+        if not (is_number(self.C) and math.inf == self.C):
             require_positive(self.C, "C")
 
     def value(self, total: float) -> float:

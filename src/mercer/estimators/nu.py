@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mercer.losses import EpsilonInsensitive, Hinge, Loss
-from mercer.losses.base import Array, aligned, floating
+from mercer.losses.base import Array, NoMargin, aligned, floating
 from mercer.losses.dual import DualForm
 
 
@@ -48,14 +48,14 @@ class NuHinge(Hinge):
     def settled(self, kink: float, doubt: float = 0.0) -> tuple[Loss, float]:
         margin = 1 - kink
         if not margin > doubt:
-            raise ValueError(self.no_margin(margin))
+            raise NoMargin(self.no_margin(margin))
         return Hinge(), margin
 
     def no_margin(self, margin: float) -> str:
         """Why there is nothing to divide by."""
         return (
-            f"nu is too small for these classes: so few examples may be on the wrong side of the margin that it "
-            f"vanishes (it is {margin:.1e}); take a larger nu, or a kernel that tells the classes apart"
+            "nu is too small for these classes: so few examples may be on the wrong side of the margin that "
+            f"it vanishes (it is {margin:.1e}); take a larger nu, or a kernel that tells the classes apart"
         )
 
 
@@ -75,9 +75,9 @@ class HardMargin(NuHinge):
 
     def no_margin(self, margin: float) -> str:
         return (
-            "no function of this kernel tells these classes apart: the convex hulls of their images meet, to rounding "
-            f"(a margin of {margin:.1e} is left), so there is no hard margin; give a finite C (lam > 0), or another "
-            "kernel"
+            "no function of this kernel tells these classes apart: the convex hulls of their images meet, to "
+            f"rounding (a margin of {margin:.1e} is left), so there is no hard margin; give a finite C "
+            "(lam > 0), or another kernel"
         )
 
 

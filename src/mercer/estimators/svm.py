@@ -94,16 +94,16 @@ class KernelSVC(SupportVectors, Classifier):
     lam : "auto", float > 0, FromC(C) or FromAlpha(alpha)
         λ. "auto" begins with C = 1 (where k(x,x) = 1; with fewer than 40 rows it stays there) and goes down
         or up as long as the loss on rows not fitted to falls; the value is `lam_`, the reason in `plan_`.
-        ``FromC(C)`` is λ = 1/(2 C Σw), whatever the number of examples turns out to be.
+        ``FromC(C)`` is λ = 1/(2 C Σw), whatever the number of examples turns out to be. No penalty, 0 or
+        C = ∞, is the hard margin: the f of least norm with y_i (f(x_i) + b) ≥ 1 for all examples. Where there
+        is none, fit says so. It is that of every C from some value on, and `lam_` is the λ of that value.
     solver : "auto", "dual", "smoothing" or a Solver
     representation, engine, offset, random_state : as in `KernelRidge`
-        No penalty, ``lam=0`` or C = ∞, is the hard margin: the f of least norm with y_i (f(x_i) + b) ≥ 1 for all
-        examples. Where there is none, fit says so. Any C from some value on has that f; `lam_` is that value's λ.
     multiclass : "ovo" or "ovr"
     class_weight : as in `KernelClassifier`
     nu : float, 0 < ν ≤ 1, or None
-        ν in place of λ: at most this share of the examples (by weight) is on the wrong side of its margin, and at
-        least this share are support vectors. `lam_` is the λ this comes to (for many classes one a pair).
+        ν in place of λ: at most this share of the examples, by weight, is on the wrong side of its margin,
+        and at least this share are support vectors. `lam_` is the λ that comes to (of many classes one a pair).
     probability : bool
         Learn probabilities from five-fold out-of-sample scores at fit. They never contradict `predict`.
     warm_start : bool
@@ -150,7 +150,9 @@ class KernelSVC(SupportVectors, Classifier):
         if self.nu is not None:
             require_share(self.nu)
             if not is_auto(self.lam):
-                raise ValueError(f"nu and lam both say how much errors cost: leave out lam={self.lam!r}, or nu")
+                raise ValueError(
+                    f"nu and lam both say how much errors cost: leave out lam={self.lam!r}, or nu"
+                )
         elif not is_zero(self.lam):
             return super()._asked_lam()
         if not self.offset:
@@ -169,8 +171,8 @@ class KernelSVC(SupportVectors, Classifier):
             if nu > most * (1 + 1e-12):
                 few = " of a pair" if problem.y.shape[1] > 1 else ""
                 raise ValueError(
-                    f"nu={self.nu!r} is infeasible: with classes as unequal as these it is at most {most:.4g}, twice "
-                    f"the share (by weight) of the smaller class{few}"
+                    f"nu={self.nu!r} is infeasible: with classes as unequal as these it is at most "
+                    f"{most:.4g}, twice the share (by weight) of the smaller class{few}"
                 )
         return replace(problem, kink_price=nu)
 
@@ -263,8 +265,8 @@ class KernelSVR(SupportVectors, Regressor):
         The error that costs nothing, in the units of y.
     representation, solver, engine, offset, warm_start, random_state : as in `KernelSVC`
     nu : float, 0 < ν ≤ 1, or None
-        ν in place of ε, which is then found: at most this share of the examples (by weight) is outside the tube, and
-        at least this share are support vectors. lam="auto" goes by absolute errors then.
+        ν in place of ε, which is then found: at most this share of the examples, by weight, is outside the
+        tube, and at least this share are support vectors. lam="auto" goes by absolute errors then.
 
     Attributes
     ----------
@@ -300,7 +302,9 @@ class KernelSVR(SupportVectors, Regressor):
         if self.nu is not None:
             require_share(self.nu)
             if not self.offset:
-                raise ValueError(f"nu={self.nu!r} is of errors on both sides of an offset; it needs offset=True")
+                raise ValueError(
+                    f"nu={self.nu!r} is of errors on both sides of an offset; it needs offset=True"
+                )
             if y.ndim == 2 and y.shape[1] > 1:
                 raise ValueError(
                     f"nu={self.nu!r} finds one ε, and y has {y.shape[1]} columns: fit a machine for each "

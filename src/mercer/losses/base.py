@@ -61,6 +61,10 @@ def expit(a: Array) -> Array:
     return a.recorder.apply("expit", a) if isinstance(a, Symbol) else special.expit(a)
 
 
+class NoMargin(ValueError):
+    """Where a margin was to be found there is none; the message says what to do."""
+
+
 @dataclass(frozen=True, eq=False)
 class HessianRoot:
     """A matrix R for each example, with R Rᵀ the Hessian of V in that example's scores.
@@ -207,7 +211,7 @@ class Loss(Params, ABC):
     def settled(self, kink: float, doubt: float = 0.0) -> tuple[Loss, float]:
         """(a loss without a price, a scale): V with this kink is scale·loss(y, s/scale).
 
-        ValueError where the scale is not above 0, as far as scores in `doubt` by so much tell.
+        NoMargin where the scale is not above 0, as far as scores in `doubt` by so much tell.
         """
         raise NotImplementedError(f"the kink of {type(self).__name__} has no price")
 

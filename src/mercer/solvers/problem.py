@@ -28,7 +28,8 @@ class Problem:
         The coefficient of b in the objective, beyond what the loss says; for one-class problems.
     kink_price : float
         ν. Every output then has a kink κ of its own to be found, too: κ|a| is taken off what V(y, s) is the
-        maximum of, and ν κ Σw_i/n paid for it, over the examples of which V is not always 0. An offset goes with it.
+        maximum of, and ν κ Σw_i/n paid for it (the sum is over those for which V is not always 0). It needs
+        an offset.
     start : (n, t) coefficients to begin from, or None; for one coefficient per example
     sample : Problem, or None
         Where examples live elsewhere: the problem of a sample of them, in memory. `y` has no rows then.
@@ -190,8 +191,8 @@ class Solution:
     starts : the objective reached from each start, where there were several or the loss is not convex
     support : Support, of solvers that tell zero, free and bounded coefficients apart
     dual_coef : (n, t) one coefficient per example, of solvers that have them; with `Full` they are `coef`
-    kinks, lams : (t,) where kinks had a price: κ as found, and the λ with which the loss that has it there (for
-        labels, after scores are divided by what their margin is) has this minimiser; else None
+    kinks, lams : (t,) where kinks had a price: κ as found, and the λ with which the loss that has it there
+        (for labels, after scores are divided by what their margin is) has this minimiser; else None
 
     Examples
     --------

@@ -10,18 +10,20 @@ import numpy as np
 
 from mercer._threads import parallel_map
 from mercer._warnings import frames_inside
-from mercer.operators import Matrix, NotPositiveDefinite, Operator
+from mercer.losses.base import NoMargin
+from mercer.operators import Matrix, Operator
 from mercer.solvers.base import IncompatibleError, Solver, warn_if_unconverged
-from mercer.solvers.certify import certify
 from mercer.solvers.convex import semidefinite
 from mercer.solvers.coordinates import Primal, to_primal
 from mercer.solvers.cost import DIRECT_FEATURES
 from mercer.solvers.dual.columns import Computed, Factored, KernelColumns, Stored, columns_of
-from mercer.solvers.dual.minimise import Part, State, minimise
+from mercer.solvers.dual.minimise import State, minimise
+from mercer.solvers.dual.part import Part
+from mercer.solvers.dual.solution import settled, solution_of, support_of, values_of, worst_of
 from mercer.solvers.dual.sweeps import SWEEPS, SparseDual, sparse_rows, sweeps
 from mercer.solvers.least_squares import centred
 from mercer.solvers.notes import Notes
-from mercer.solvers.problem import Problem, Solution, Support
+from mercer.solvers.problem import Problem, Solution
 from mercer.solvers.smoothing import Smoothing
 
 _LARGE = 4096
@@ -34,12 +36,8 @@ _SINGLE_TOL = 1e-4
 _SAMPLE = 256
 # So many rounds with a few coefficients of features, before something else is tried.
 _SOON = 20
-# From so many outputs on scores are computed only where they say something.
-_MANY = 8
-# Where kinks are found: so many looks at how small slopes must be, and a margin that is more than these.
-_SETTLED, _NO_MARGIN = 4, 2.0
-# Slopes of 1 that are left, of the scores' own, for the gradient to need no measuring.
-_TOL = 1e-4
+# Where kinks are found: so many looks at how small slopes must be, each finer by as much at least in doubt.
+_SETTLED, _FINER, _FINEST = 5, 0.05, 1e-6
 
 
 class Dual(Solver):
@@ -150,7 +148,7 @@ class Dual(Solver):
         if problem.kink_price:
             parts, solution = self._in_units_of_margins(K, problem, primal, parts, states)
         else:
-            solution = _solution(problem, primal, parts, states)
+            solution = solution_of(problem, primal, parts, states)
         few = primal is not None and (sparse is None or primal.Phi.shape[1] <= DIRECT_FEATURES)
         elsewhere = few and self.max_iter is None and not problem.loss.priced
         if elsewhere and not solution.converged:
@@ -158,9 +156,9 @@ class Dual(Solver):
             other, dual = Smoothing(tol=1e-6).solve(problem)
             if other.converged:
                 name = f"{self.name}, then {other.solver}"
-                return replace(other, solver=name, support=_support(parts, dual), dual_coef=dual)
+                return replace(other, solver=name, support=support_of(parts, dual), dual_coef=dual)
         advice = "Scale the features, increase lam (decrease C) or max_iter"
-        warn_if_unconverged(solution, _worst(parts, states)[0].tol, advice, problem.A.dtype)
+        warn_if_unconverged(solution, worst_of(parts, states)[0].tol, advice, problem.A.dtype)
         convex = semidefinite(problem)
         if convex is False:
             _warn_not_convex()
@@ -173,15 +171,21 @@ class Dual(Solver):
 
         Only now that is known, and so how small slopes must be: those that are too steep are worked on again.
         """
-        for _ in range(_SETTLED):
-            solution, scales = _settled(problem, primal, parts, states)
-            wanted = [part.tol * min(scale, 1.0) for part, scale in zip(parts, scales, strict=True)]
-            again = [
-                j
-                for j, state in enumerate(states)
-                if state.status == "converged" and state.violation > wanted[j]
-            ]
-            if not again:
+        for left in reversed(range(_SETTLED)):
+            try:
+                solution, scales = settled(problem, primal, parts, states)
+                wanted = [part.tol * min(scale, 1.0) for part, scale in zip(parts, scales, strict=True)]
+                finest = not left
+            except NoMargin:  # as far as can be told, which finer slopes may change
+                rough = (
+                    s.status == "converged" and s.violation > _FINEST * p.tol for p, s in zip(parts, states)
+                )
+                if not left or not any(rough):
+                    raise
+                wanted, finest = [_FINER * state.violation for state in states], False
+            steep = (state.violation > tol for state, tol in zip(states, wanted, strict=True))
+            again = [j for j, more in enumerate(steep) if more and states[j].status == "converged"]
+            if finest or not again:
                 break
             for j in again:
                 finer = replace(parts[j], tol=0.5 * wanted[j])
@@ -260,7 +264,8 @@ class Dual(Solver):
         """Few coefficients: in float64 whatever the data, and beyond the tolerance, as it costs nothing."""
         state.g = part.qp.gradient(K, state.c)
         # With features there is another way, if this one is long.
-        rounds = self._rounds(K.n) if not features or self.max_iter is not None else _SOON
+        alone = part.qp.sided or not features
+        rounds = self._rounds(K.n) if alone or self.max_iter is not None else _SOON
         minimise(K, part.qp, state, tol=part.tol, max_rounds=rounds, size=K.n)
         if state.status == "converged":
             minimise(K, part.qp, state, tol=1e-8 * part.tol, max_rounds=state.rounds + 3, size=K.n)
@@ -292,7 +297,7 @@ def _not_worse_than_zero(problem: Problem, primal: Primal | None, parts: list[Pa
     for j, part in enumerate(parts):
         start[part.rows, j] = part.start
     coef = start if primal is None else primal.back(primal.Phi.adjoint(start))[0]
-    values = _values(problem, coef, parts)
+    values = values_of(problem, coef, parts)
     worse = [not part.qp.objective(part.start, values[part.rows, j]) <= 0 for j, part in enumerate(parts)]
     return [
         replace(part, start=np.zeros_like(part.start)) if bad else part
@@ -314,142 +319,6 @@ def _begun(problem: Problem, parts: list[Part], notes: Notes) -> list[State]:
 
             state.noted = noted
     return states
-
-
-def _solution(problem: Problem, primal: Primal | None, parts: list[Part], states: list[State]) -> Solution:
-    """The coefficients of all outputs, with a certificate measured from them."""
-    n, t = problem.y.shape
-    dual_coef, coef, values = _coefficients(problem, primal, parts, states)
-    slopes, intercept = np.zeros((n, t)), np.zeros(t)
-    for j, (part, state) in enumerate(zip(parts, states, strict=True)):
-        slopes[part.rows, j] = -np.clip(state.c / part.C, part.form.lower, part.form.upper)
-        intercept[j] = part.offset(state.c, values[part.rows, j]) if problem.offset else 0.0
-    measured = certify(problem, coef, intercept, _TOL, primal, slopes, values)
-    worst = _worst(parts, states)[1]
-    certificate = measured.certificate(relative_gradient=None, violation=worst.violation)
-    return Solution(
-        coef,
-        intercept,
-        measured.verdict(worst.status, _TOL, 0.0),
-        sum(state.rounds for state in states),
-        certificate,
-        tuple(max(states, key=lambda state: state.rounds).history),
-        Dual.name,
-        support=_support(parts, dual_coef),
-        dual_coef=dual_coef,
-    )
-
-
-def _coefficients(
-    problem: Problem, primal: Primal | None, parts: list[Part], states: list[State]
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Coefficients of the examples and of the representation, and scores without b."""
-    # Written column by column.
-    dual_coef = np.zeros(problem.y.shape, order="F")
-    for j, (part, state) in enumerate(zip(parts, states, strict=True)):
-        dual_coef[part.rows, j] = part.net(state.c)
-    coef = dual_coef if primal is None else primal.back(primal.Phi.adjoint(dual_coef))[0]
-    values = _values(problem, coef, parts)
-    square = float((coef * values).sum()) if problem.full else 0.0
-    if square < 0 and not semidefinite(problem):
-        raise NotPositiveDefinite(
-            "the matrix is not positive semidefinite: cᵀKc < 0 for the coefficients found, so ‖f‖² "
-            "means nothing; is the kernel a kernel (mercer.kernels.check)?"
-        )
-    return dual_coef, coef, values
-
-
-def _settled(
-    problem: Problem, primal: Primal | None, parts: list[Part], states: list[State]
-) -> tuple[Solution, np.ndarray]:
-    """The solution where kinks were found, and what scores were divided by.
-
-    Output by output it is the minimiser for a loss without a price and a λ of its own, and certified as such.
-    """
-    t = problem.y.shape[1]
-    dual_coef, coef, values = _coefficients(problem, primal, parts, states)
-    support = _support(parts, dual_coef)
-    intercept, kinks, scales, lams = (np.zeros(t) for _ in range(4))
-    measured, plain = [], problem.loss
-    for j, (part, state) in enumerate(zip(parts, states, strict=True)):
-        b, kinks[j] = part.moved(problem, state.c, values[part.at, j])
-        plain, scales[j] = problem.loss.settled(kinks[j], _NO_MARGIN * state.violation)
-        intercept[j] = b / scales[j]
-        for a in (dual_coef, values) if coef is dual_coef else (dual_coef, coef, values):
-            a[:, j] /= scales[j]
-        price = np.abs(dual_coef[part.rows, j]) / (problem.w[part.rows] / problem.n)
-        endless = not np.isfinite(part.form.upper).all()
-        lams[j] = 1 / (2 * price.max()) if endless else problem.lam * scales[j]
-        measured.append(_certified(problem, primal, plain, lams[j], j, (dual_coef, coef, values, intercept)))
-    worst, certificates = _worst(parts, states)[1], [m.certificate() for m in measured]
-    gaps = [c.gap for c in certificates]
-    certificate = replace(
-        certificates[0],
-        relative_gradient=None,
-        objective=sum(c.objective for c in certificates),
-        gap=None if None in gaps else sum(gaps),
-        rounding=sum(c.rounding for c in certificates),
-        violation=max(state.violation / scale for state, scale in zip(states, scales, strict=True)),
-    )
-    status = worst.status
-    for m in measured:
-        status = m.verdict(status, _TOL, 0.0)
-    rounds, history = sum(state.rounds for state in states), tuple(worst.history)
-    found = (coef, intercept, status, rounds, certificate, history, Dual.name)
-    return Solution(*found, support=support, dual_coef=dual_coef, kinks=kinks, lams=lams), scales
-
-
-def _certified(problem: Problem, primal: Primal | None, loss: Any, lam: float, j: int, found: Any) -> Any:
-    """One output, measured as the minimiser for this loss and λ."""
-    dual_coef, coef, values, intercept = (a[..., j : j + 1] for a in found)
-    y = problem.y[:, [j]]
-    plain = replace(problem, y=y, loss=loss, lam=lam, kink_price=0.0, start=None)
-    w, form = problem.w[:, None], loss.dual(y)
-    a = np.divide(2 * lam * problem.n * dual_coef, w, out=np.zeros_like(dual_coef), where=w > 0)
-    return certify(plain, coef, intercept, _TOL, primal, -np.clip(a, form.lower, form.upper), values)
-
-
-def _values(problem: Problem, coef: np.ndarray, parts: list[Part]) -> np.ndarray:
-    """A c where an example has a say in an output, zeros elsewhere: nothing that is measured goes by those.
-
-    Of machines for pairs of classes those are most: examples of a class are rows of a few outputs only.
-    """
-    n, t = problem.y.shape
-    said = np.zeros((n, t), dtype=bool)
-    for j, part in enumerate(parts):
-        said[part.rows, j] = True
-    if t < _MANY or problem.A.remote or 2 * np.count_nonzero(said) > n * t:
-        return problem.A @ coef
-    kinds, which = np.unique(said, axis=0, return_inverse=True)
-    if len(kinds) > t:
-        return problem.A @ coef
-    values = np.zeros((n, t))
-    for k, outputs in enumerate(kinds):
-        rows, columns = np.flatnonzero(which.ravel() == k), np.flatnonzero(outputs)
-        if len(columns):
-            values[np.ix_(rows, columns)] = problem.A.among(rows) @ np.ascontiguousarray(coef[:, columns])
-    return values
-
-
-def _support(parts: list[Part], dual_coef: np.ndarray) -> Support:
-    """How many coefficients (n, t) are free, and how many at a bound."""
-    free, bounded = [], []
-    for j, part in enumerate(parts):
-        c = dual_coef[part.rows, j]
-        # Smoothing multiplies by C in another order, and rounds differently.
-        ends = [np.isclose(c, end, rtol=1e-12, atol=0.0) for end in part.box]
-        bounded.append(int(np.count_nonzero((c != 0) & (ends[0] | ends[1]))))
-        free.append(int(np.count_nonzero(c)) - bounded[-1])
-    return Support(tuple(free), tuple(bounded))
-
-
-def _worst(parts: list[Part], states: list[State]) -> tuple[Part, State]:
-    """The output that is furthest from its tolerance."""
-
-    def far(pair: tuple[Part, State]) -> tuple[bool, float]:
-        return pair[1].status != "converged", pair[1].violation / pair[0].tol
-
-    return max(zip(parts, states, strict=True), key=far)
 
 
 def _warn_not_convex() -> None:

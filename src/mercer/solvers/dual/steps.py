@@ -6,8 +6,8 @@ on a block of K that lies in cache. With an offset Σc must not change: the pair
 (c_i + t, c_j − t), where i is the coordinate that most wants to grow and j the one whose partnership
 promises the largest decrease, (slope)²/curvature. Without one, the coordinate of the largest decrease
 moves alone. Where Σ|c| must not change either, coordinates are of one sign each, by their box, and both of a
-pair are of the same side. All this is Python that is also compiled; who moves is found by scans, emitted as vectors
-(`scans.py`) or, where there is no LLVM, NumPy's (below). `add_rows` adds up chosen rows of a matrix.
+pair are of the same side. All this is Python that is also compiled; who moves is found by scans, emitted as
+vectors (`scans.py`) or, where there is no LLVM, NumPy's (below). `add_rows` adds up chosen rows of a matrix.
 """
 
 # mypy: ignore-errors
