@@ -117,6 +117,10 @@ class KernelClassifier(Classifier):
     class_weight : dict, "balanced" or None
         Factors for the weights of the examples of each class; "balanced": such that the weights of each
         class add up to the same.
+    indefinite : None, "clip", "flip" or "allow"
+        What to do with a function that is no kernel on the examples: refuse it, unless it says that it is
+        wanted; take negative eigenvalues of its matrix for 0, or for positive, and answer new points by the
+        same change; or take it as it is, with a warning (a stationary point is found then). See `plan_`.
 
     Attributes
     ----------
@@ -141,7 +145,10 @@ class KernelClassifier(Classifier):
     engine: Any = "auto"
     offset: bool = True
     class_weight: Any = None
+    indefinite: str | None = None
     random_state: Any = None
+
+    _takes_zero = True
 
     def loss_for(self, y) -> Loss:
         return _resolve.loss_of(self.loss, classification=True)
@@ -158,7 +165,8 @@ class KernelLogistic(Classifier):
     ----------
     kernel : Kernel, str or function of two points
     lam : as in `KernelRegressor`
-        scikit-learn's ``LogisticRegression(C)`` on explicit features is λ = 1/(2Cn): see `from_C`.
+        scikit-learn's ``LogisticRegression(C)`` on explicit features is λ = 1/(2Cn): see `from_C`. 0 (C = ∞)
+        is the maximum of the likelihood; where classes can be told apart there is none, and fit says so.
     solver : "auto", "newton", "descent" or a Solver
     representation, engine, offset, random_state : as in `KernelRidge`
     class_weight : as in `KernelClassifier`
@@ -188,6 +196,8 @@ class KernelLogistic(Classifier):
     offset: bool = True
     class_weight: Any = None
     random_state: Any = None
+
+    _takes_zero = True
 
     def loss_for(self, y) -> Loss:
         return Logistic() if len(np.unique(y)) <= 2 else Multinomial()

@@ -50,6 +50,10 @@ class KernelRegressor(Process, Regressor):
         In scikit-learn's terms alpha = λn, C = 1/(2λn): see `from_alpha`, `from_C`.
     solver : "auto", "cholesky", "cg", "newton", "dual", "smoothing", "descent" or a Solver
     representation, engine, offset, random_state : as in `KernelRidge`
+    indefinite : None, "clip", "flip" or "allow"
+        What to do with a function that is no kernel on the examples: refuse it, unless it says that it is
+        wanted; take negative eigenvalues of its matrix for 0, or for positive, and answer new points by the
+        same change; or take it as it is, with a warning (a stationary point is found then). See `plan_`.
 
     Attributes
     ----------
@@ -74,7 +78,10 @@ class KernelRegressor(Process, Regressor):
     solver: Any = "auto"
     engine: Any = "auto"
     offset: bool = True
+    indefinite: str | None = None
     random_state: Any = None
+
+    _takes_zero = True
 
     @property
     def _keeps_problem(self) -> bool:  # type: ignore[override]
@@ -103,7 +110,9 @@ class KernelRidge(Process, Regressor):
     lam : "auto", float > 0, FromC(C) or FromAlpha(alpha)
         λ. "auto" chooses it by leaving one out (of a part of the rows, where they are many), at the
         price of two or three more fits; the value is `lam_`, the reason in `plan_`. scikit-learn's
-        ``KernelRidge(alpha=a)`` is ``lam = a/n``: see `from_alpha`.
+        ``KernelRidge(alpha=a)`` is ``lam = a/n``: see `from_alpha`. 0: of all f that fit best (through all
+        examples, if there are such) the one of least norm; ``solution_.certificate.condition`` says how well
+        that is determined.
     representation : "auto", "full", "nystrom", "features" or a Representation
     solver : "auto", "cholesky", "cg", "newton", "descent" or a Solver
     engine : "auto" or an Engine
@@ -151,6 +160,7 @@ class KernelRidge(Process, Regressor):
     offset: bool = True
     random_state: Any = None
 
+    _takes_zero = True
     _keeps_problem = True  # for leave-one-out, and for posteriors
 
     def loss_for(self, y) -> Loss:
@@ -164,6 +174,7 @@ class KernelRidge(Process, Regressor):
         """
         if "_loo" not in self.__dict__ or self._loo[0] is not self.solution_:
             problem = self.training_problem("loo_residuals")
+            self.require_noise("loo_residuals")
             short = loo.shortage(problem)
             if short is not None:
                 raise ValueError(short)

@@ -56,7 +56,12 @@ class SupportVectors(KernelMachine):
     def margin(self) -> np.ndarray | float:
         """1/‖f‖: how far from the boundary, in feature space, scores reach ±1 (for each output)."""
         check_is_fitted(self, "function_")
-        size = self.function_ @ self.function_
+        if getattr(self.plan_.representation, "indefinite", None) and self.solution_.dual_coef is not None:
+            # In the space of the changed kernel, where f is Σ c_i k̃(x_i, ·).
+            values = np.asarray(self.function_(self.support_vectors_)).reshape(len(self.support_), -1)
+            size = np.squeeze((self._dual()[self.support_] * values).sum(axis=0))
+        else:
+            size = self.function_ @ self.function_
         size = np.sqrt(np.maximum(np.asarray(size), 0))
         with np.errstate(divide="ignore"):
             margin = 1 / size
@@ -74,7 +79,8 @@ class SupportVectors(KernelMachine):
         problem = super()._fit(X, y, sample_weight)
         # Centres and features do not keep the examples.
         self._vectors = None
-        if not problem.full and self.solution_.dual_coef is not None:
+        repaired = getattr(self.plan_.representation, "indefinite", None) is not None
+        if (repaired or not problem.full) and self.solution_.dual_coef is not None:
             points = self.check_new(X)
             self._vectors = take(points, self.support_)
         return problem
@@ -100,10 +106,10 @@ class KernelSVC(SupportVectors, Classifier):
     solver : "auto", "dual", "smoothing" or a Solver
     representation, engine, offset, random_state : as in `KernelRidge`
     multiclass : "ovo" or "ovr"
-    class_weight : as in `KernelClassifier`
+    class_weight, indefinite : as in `KernelClassifier`
     nu : float, 0 < ν ≤ 1, or None
         ν in place of λ: at most this share of the examples, by weight, is on the wrong side of its margin,
-        and at least this share are support vectors. `lam_` is the λ that comes to (of many classes one a pair).
+        and at least this share are support vectors. `lam_` is the λ that comes to (with pairs, one for each).
     probability : bool
         Learn probabilities from five-fold out-of-sample scores at fit. They never contradict `predict`.
     warm_start : bool
@@ -139,6 +145,7 @@ class KernelSVC(SupportVectors, Classifier):
     nu: float | None = None
     probability: bool = False
     warm_start: bool = False
+    indefinite: str | None = None
     random_state: Any = None
 
     def loss_for(self, y) -> Loss:
@@ -218,6 +225,8 @@ class KernelSVC(SupportVectors, Classifier):
     def _group(self, labels: np.ndarray) -> None:
         """A support vector has a say in the pairs of its own class only: of use where pairs are many."""
         f = self.function_
+        if self.indefinite in ("clip", "flip"):
+            return
         if isinstance(f, KernelFunction) and isinstance(self.coding_, PairCoding) and len(f) == len(labels):
             width = f.points.shape[1] if f.kernel.vectors else np.inf
             if self.coding_.n_outputs > 2 * width:
@@ -267,6 +276,7 @@ class KernelSVR(SupportVectors, Regressor):
     nu : float, 0 < ν ≤ 1, or None
         ν in place of ε, which is then found: at most this share of the examples, by weight, is outside the
         tube, and at least this share are support vectors. lam="auto" goes by absolute errors then.
+    indefinite : as in `KernelClassifier`
 
     Attributes
     ----------
@@ -293,6 +303,7 @@ class KernelSVR(SupportVectors, Regressor):
     offset: bool = True
     nu: float | None = None
     warm_start: bool = False
+    indefinite: str | None = None
     random_state: Any = None
 
     def loss_for(self, y) -> Loss:
