@@ -34,6 +34,7 @@ from oracles import (
     lasso_minimum,
     minimum,
     of_loss,
+    shares_minimum,
     whitening,
 )
 
@@ -126,6 +127,7 @@ LACKING = {
     "quadratic": "needs the Squared() loss",
     "dual": "needs a loss that is a maximum over lines or parabolas",
     "smooth": "needs a differentiable loss",
+    "simplex": "needs a loss that is a maximum over shares of classes",
     "curved": "needs second derivatives",
     "ridge": "a Lasso representation needs solver='coordinate'",
 }
@@ -139,6 +141,7 @@ def impossible(loss, name, solver):
         "curved": loss.curved,
         "quadratic": loss.quadratic,
         "dual": loss.has_dual,
+        "simplex": loss.simplex,
     }
     has = {penalty, *(capability for capability, holds in declared.items() if holds)}
     reasons = [LACKING[need] for need in solver.requires - has]
@@ -174,7 +177,9 @@ def oracle(loss, name, offset, weighted):
         Phi, Phi_new, (_, y) = features(name, X), features(name, NEW), data(loss)
         w = W if weighted else None
         V = LOSSES.get(type(loss).__name__) or (of_loss(loss) if loss.smooth else None)
-        if V is None:
+        if loss.simplex:
+            u, b, value = shares_minimum(Phi, y, LAM, w, offset)
+        elif V is None:
             kinked = KINKED.get(type(loss).__name__) or kinks_of_loss(loss)
             u, b, value = kinked_minimum(kinked, Phi, y, LAM, w, offset)
         elif name == "lasso":

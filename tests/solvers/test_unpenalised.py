@@ -10,7 +10,6 @@ import mercer
 from mercer import KernelClassifier, KernelLogistic, KernelRegressor, KernelRidge
 from mercer.kernels import Gaussian, Laplacian, Linear, Polynomial
 from mercer.solvers import IncompatibleError
-from mercer.solvers.unpenalised import separable
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((40, 3))
@@ -92,8 +91,8 @@ def test_constant_columns_far_from_0_and_smooth_kernels():
     # A matrix that is singular to rounding: as near as there is room for, and no warning.
     line = np.linspace(0, 1, 60)[:, None]
     machine = KernelRidge(Gaussian(1.0), lam=0).fit(line, np.sin(5 * line[:, 0]))
-    np.testing.assert_allclose(machine.predict(line), np.sin(5 * line[:, 0]), atol=1e-6)
-    assert "lost in rounding" in machine.solution_.certificate.over
+    np.testing.assert_allclose(machine.predict(line), np.sin(5 * line[:, 0]), atol=1e-4)
+    assert "others are 0 to rounding" in machine.solution_.certificate.over
 
 
 def test_small_penalties_lead_there():
@@ -153,20 +152,6 @@ def test_half_told_apart_is_refused():
     # Classes of which one can be told from the others.
     with pytest.raises(ValueError, match="nothing is likeliest"):
         KernelLogistic(Linear(), lam=0).fit(np.append(X, [[50.0, 0, 0]], axis=0), np.append(THREE % 2, 2))
-
-
-def test_separable_by_a_closed_form():
-    """On a line: by a threshold or not at all."""
-    rng = np.random.default_rng(5)
-    for _ in range(50):
-        x, y = rng.integers(0, 6, 7).astype(float), rng.choice([-1.0, 1.0], 7)
-        if abs(y.sum()) == 7:
-            continue
-        low, high = x[y < 0], x[y > 0]
-        apart = low.max() <= high.min() or high.max() <= low.min()
-        same = low.max() == low.min() == high.max() == high.min()
-        rows = y[:, None] * np.column_stack([x, np.ones(7)])
-        assert separable(rows) == (apart and not same)
 
 
 # -- machines --------------------------------------------------------------------------------------------

@@ -126,6 +126,8 @@ class Loss(Params, ABC):
     has_probability: bool = False
     # Is every output treated alike? (Not by one that stands for several quantiles.)
     alike: bool = True
+    # Is it, with several outputs, a maximum over shares of classes? (see `CrammerSinger`)
+    simplex: bool = False
     # Has the offset a price of its own, as in one-class problems? (`Problem.offset_price`)
     prices_offset: bool = False
     # Has its kink one, so that it is found (`Problem.kink_price`)? Then `settled` says what the loss becomes.

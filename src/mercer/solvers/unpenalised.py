@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
-from scipy.optimize import linprog
 
 from mercer.operators import Operator
 from mercer.solvers.base import Solver, warn_if_unconverged
@@ -14,14 +13,13 @@ from mercer.solvers.certify import DOUBT
 from mercer.solvers.coordinates import to_primal
 from mercer.solvers.cost import LARGEST_FACTOR
 from mercer.solvers.problem import Certificate, Problem, Solution, relative_to
+from mercer.solvers.separation import LARGEST, separable
 
 EPS = float(np.finfo(float).eps)
-# Unknowns of Newton's method together, and entries of a linear programme.
-_MOST_TOGETHER, _LARGEST_PROGRAMME = 4000, 2e7
+# Unknowns of Newton's method together.
+_MOST_TOGETHER = 4000
 _STEPS = 200
 _TOL = 1e-10
-# Examples are told apart by at least this much of the largest margin a row could have.
-_APART = 1e-7
 
 
 class Unpenalised(Solver):
@@ -79,7 +77,7 @@ class _Space:
         floor = max(Phi.shape) * float(np.finfo(problem.A.dtype).eps)
         kept = self.floor_of(floor) * self.largest < S
         self.U, self.S, self.V = U[:, kept], S[kept], Vt[kept].T
-        self.all = len(S)
+        self.all = min(len(self.rows), problem.A.shape[1])
 
     def floor_of(self, floor: float) -> float:
         """What is lost of singular values: those of Φ = Q√Λ are roots of what was rounded."""
@@ -202,6 +200,11 @@ class _Space:
     def _refuse_separable(self) -> None:
         """ValueError where a function tells all examples apart, or some without harm to the others."""
         for j, rows in enumerate(self._sides()):
+            if rows.size > LARGEST:
+                raise ValueError(
+                    f"whether classes can be told apart is a linear programme of {rows.shape[0]:,} by "
+                    f"{rows.shape[1]:,} numbers here, which is too large: give lam > 0"
+                )
             if separable(rows):
                 which = f" (output {j})" if self.y.shape[1] > 1 and not self.problem.loss.joint else ""
                 raise ValueError(
@@ -255,7 +258,7 @@ class _Space:
         else:
             fine = history[-1] <= _TOL or relative <= DOUBT
         left = self.all - len(self.S) - (1 if problem.offset and self.all == len(self.rows) else 0)
-        over = f"{len(self.S):,} directions; {left:,} others are lost in rounding" if left > 0 else ""
+        over = f"{len(self.S):,} directions; {left:,} others are 0 to rounding" if left > 0 else ""
         certificate = Certificate(
             relative_gradient=relative,
             objective=objective,
@@ -266,32 +269,3 @@ class _Space:
         )
         status = "converged" if fine else ("max_iter" if steps >= _STEPS else "stalled")
         return Solution(coef, intercept, status, steps, certificate, history, Unpenalised.name)
-
-
-def separable(rows: np.ndarray) -> bool:
-    """Is there a v with rows·v ≥ 0 in all rows, and above 0 in some?
-
-    Where columns span everything there is; else it is a linear programme: maximise Σ rows·v over −1 ≤ v ≤ 1.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> x, one = np.array([[-2.0], [-1.0], [1.0], [2.0]]), np.ones((4, 1))
-    >>> y = np.array([[-1.0], [-1.0], [1.0], [1.0]])
-    >>> separable(y * np.hstack([x, one])), separable(y[[0, 2, 1, 3]] * np.hstack([x, one]))
-    (True, False)
-    """
-    n, p = rows.shape
-    if n <= p and np.linalg.matrix_rank(rows) == n:
-        return True
-    if n * p > _LARGEST_PROGRAMME:
-        raise ValueError(
-            f"whether classes can be told apart is a linear programme of {n:,}×{p:,} numbers here, which is "
-            "too large: give lam > 0"
-        )
-    sizes = np.linalg.norm(rows, axis=1)
-    rows = rows[sizes > 0] / sizes[sizes > 0, None]
-    found = linprog(
-        -rows.sum(axis=0), A_ub=-rows, b_ub=np.zeros(len(rows)), bounds=[(-1, 1)] * p, method="highs"
-    )
-    return bool(found.status == 0 and -found.fun > _APART * max(len(rows), 1))

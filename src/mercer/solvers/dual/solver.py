@@ -24,6 +24,7 @@ from mercer.solvers.dual.sweeps import SWEEPS, SparseDual, sparse_rows, sweeps
 from mercer.solvers.least_squares import centred
 from mercer.solvers.notes import Notes
 from mercer.solvers.problem import Problem, Solution
+from mercer.solvers.separation import LARGEST, strictly_separable
 from mercer.solvers.smoothing import Smoothing
 
 _LARGE = 4096
@@ -36,6 +37,7 @@ _SINGLE_TOL = 1e-4
 _SAMPLE = 256
 # So many rounds with a few coefficients of features, before something else is tried.
 _SOON = 20
+_TINY = float(np.finfo(float).tiny)
 # Where kinks are found: so many looks at how small slopes must be, each finer by as much at least in doubt.
 _SETTLED, _FINER, _FINEST = 5, 0.05, 1e-6
 
@@ -128,6 +130,7 @@ class Dual(Solver):
         problem = problem if known is None else replace(problem, start=known)
         parts = [Part.of(problem, j, self.tol) for j in range(problem.y.shape[1])]
         parts = parts if known is None else _not_worse_than_zero(problem, primal, parts)
+        _refuse_overlap(problem, primal, parts)
         begun = _begun(problem, parts, notes)
         largest = max(len(part.rows) for part in parts)
         K = problem.A.expecting(sum(len(part.rows) ** 2 for part in parts))
@@ -303,6 +306,20 @@ def _not_worse_than_zero(problem: Problem, primal: Primal | None, parts: list[Pa
         replace(part, start=np.zeros_like(part.start)) if bad else part
         for part, bad in zip(parts, worse, strict=True)
     ]
+
+
+def _refuse_overlap(problem: Problem, primal: Primal | None, parts: list[Part]) -> None:
+    """NoMargin where a hard margin is asked for that few features can't have: steps would be long to see it."""
+    if primal is None:
+        return
+    for part in parts:
+        n, p = len(part.rows), primal.Phi.shape[1]
+        if np.isfinite(part.form.upper).all() or p >= n or n * p > LARGEST:
+            continue
+        Phi = primal.Phi.rows(part.rows)
+        rows = np.sign(part.qp.centre)[:, None] * np.hstack([Phi - Phi.mean(axis=0), np.ones((n, 1))])
+        if strictly_separable(rows / np.append(np.abs(Phi).max(axis=0) + _TINY, 1.0)) is False:
+            problem.loss.settled(1.0)
 
 
 def _begun(problem: Problem, parts: list[Part], notes: Notes) -> list[State]:
