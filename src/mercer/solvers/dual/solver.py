@@ -309,7 +309,7 @@ def _not_worse_than_zero(problem: Problem, primal: Primal | None, parts: list[Pa
 
 
 def _refuse_overlap(problem: Problem, primal: Primal | None, parts: list[Part]) -> None:
-    """NoMargin where a hard margin is asked for that few features can't have: steps would be long to see it."""
+    """NoMargin where a hard margin is asked for that few features lack: steps would take long to see it."""
     if primal is None:
         return
     for part in parts:
