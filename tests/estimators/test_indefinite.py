@@ -146,6 +146,21 @@ def test_taken_as_it_is_by_libsvm():
         np.testing.assert_allclose(ours.decision_function(new), theirs.decision_function(NEW), atol=1e-4)
 
 
+def test_badly_indefinite_functions_are_taken_too():
+    """A point that no pair of coefficients improves, by the conditions on the dense matrix."""
+    K = sigmoid(X, X)
+    for C in (1.0, 50.0):
+        machine = KernelSVC.from_C(C, kernel=Precomputed(), indefinite="allow", solver=Dual(tol=1e-6))
+        with pytest.warns(UserWarning, match="not positive semidefinite"):
+            machine.fit(K, LABEL)
+        c = machine.solution_.dual_coef[:, 0]
+        slope = K @ c - LABEL
+        lower, upper = np.minimum(C * LABEL, 0), np.maximum(C * LABEL, 0)
+        assert ((c >= lower) & (c <= upper)).all() and abs(c.sum()) < 1e-9
+        assert slope[c > lower].max() - slope[c < upper].min() <= 1e-5
+        assert machine.solution_.certificate.gap is None
+
+
 def test_refusals():
     with pytest.raises(ValueError, match="indefinite must be None, 'clip', 'flip' or 'allow'"):
         KernelSVC(indefinite="shift").fit(X, LABEL)

@@ -45,7 +45,8 @@ def test_subgradients_at_kinks_are_the_shortest():
 def test_two_classes_are_the_hinge_loss():
     s, y = RNG.standard_normal((30, 2)), np.eye(2)[RNG.integers(2, size=30)]
     sign = (2 * y[:, 1] - 1)[:, None]
-    np.testing.assert_allclose(CrammerSinger().value(y, s), Hinge().value(sign, s[:, 1:] - s[:, :1])[:, 0])
+    expected = Hinge().value(sign, s[:, 1:] - s[:, :1])[:, 0]
+    np.testing.assert_allclose(CrammerSinger().value(y, s), expected, atol=1e-14)
     # Two functions ±f/2 have half the norm of one: λ for λ/2.
     two = machine(Gaussian(1.0), lam=0.02).fit(X, LABEL == "u")
     one = KernelSVC(Gaussian(1.0), lam=0.01).fit(X, LABEL == "u")
@@ -63,7 +64,9 @@ def test_liblinear(C, representation):
         ours = machine(Linear(), lam=lam, offset=False, representation=representation).fit(points, LABEL)
         assert ours.solution_.converged
         np.testing.assert_allclose(ours.decision_function(points), theirs.decision_function(X), atol=2e-4)
-        np.testing.assert_array_equal(ours.predict(points), theirs.predict(X))
+        two = np.sort(theirs.decision_function(X), axis=1)[:, -2:]
+        clear = two[:, 1] - two[:, 0] > 1e-3  # on a kink two classes are equally far ahead
+        np.testing.assert_array_equal(ours.predict(points)[clear], theirs.predict(X)[clear])
 
 
 @pytest.mark.parametrize("offset", [False, True])

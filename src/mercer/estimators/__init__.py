@@ -5,10 +5,11 @@ from mercer.estimators.clustering import KernelKMeans
 from mercer.estimators.decomposition import KernelPCA
 from mercer.estimators.lam import FromAlpha, FromC
 from mercer.estimators.neighbours import KernelNeighborsClassifier, KernelNeighborsRegressor
+from mercer.estimators.one_class import KernelOneClass
 from mercer.estimators.perceptron import KernelPerceptron
 from mercer.estimators.plan import Plan
 from mercer.estimators.regression import KernelRegressor, KernelRidge
-from mercer.estimators.svm import KernelOneClass, KernelSVC, KernelSVR
+from mercer.estimators.svm import KernelSVC, KernelSVR
 
 __all__ = [
     "FromAlpha",

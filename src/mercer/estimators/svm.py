@@ -6,10 +6,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from sklearn.base import OutlierMixin
-from sklearn.utils.validation import _num_samples, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
-from mercer._state import NUMBER, require_held
+from mercer._state import require_held
 from mercer._xp import take
 from mercer.engines import available_memory
 from mercer.estimators.base import KernelMachine, start_at
@@ -17,12 +16,11 @@ from mercer.estimators.calibration import Calibration
 from mercer.estimators.classification import Classifier
 from mercer.estimators.inputs import GAUSSIAN
 from mercer.estimators.lam import FromC, is_auto, is_zero
-from mercer.estimators.nu import Below, HardMargin, NuHinge, NuTube, require_share
+from mercer.estimators.nu import HardMargin, NuHinge, NuTube, require_share
 from mercer.estimators.regression import Regressor
 from mercer.estimators.tensors import follows_data, on_host
 from mercer.functions import KernelFunction
 from mercer.losses import EpsilonInsensitive, Hinge, Loss
-from mercer.losses.coding import TargetCoding
 from mercer.losses.pairs import PairCoding
 
 _SHARE = 0.6
@@ -326,90 +324,3 @@ class KernelSVR(SupportVectors, Regressor):
     def _adapt(self, problem):
         problem = super()._adapt(problem)
         return problem if self.nu is None else replace(problem, kink_price=float(self.nu))
-
-
-# Relative to ρ. Free support vectors lie on the edge, and no rounding should throw them out.
-EDGE = 1e-8
-
-
-@dataclass(eq=False, repr=False)
-class KernelOneClass(OutlierMixin, SupportVectors):
-    """A region that holds most of the data: f(x) ≥ ρ, at most a share ν of the examples outside.
-
-    minimise ½‖f‖² − ν Σw ρ + Σ w_i max(0, ρ − f(x_i)). In terms of this library's objective: the loss is
-    max(0, −s), the offset b = −ρ is paid ν for, and λ = 1/(2 Σw), which only sets the scale of f.
-
-    Parameters
-    ----------
-    kernel : Kernel, str or function of two points
-    nu : float, 0 < ν ≤ 1
-        At most this share of the examples is outside, and at least this share are support vectors.
-    representation, solver, engine, warm_start, random_state : as in `KernelSVC`
-
-    Attributes
-    ----------
-    offset_ : ρ
-    support_, support_vectors_, dual_coef_ : the support vectors, their coefficients
-    function_, coef_, kernel_, solution_, plan_ : as in `KernelRidge`
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from mercer import KernelOneClass
-    >>> X = np.random.default_rng(0).standard_normal((200, 2))
-    >>> machine = KernelOneClass(nu=0.1).fit(X)
-    >>> machine.predict([[0.0, 0.0], [6.0, 6.0]]).tolist()
-    [1, -1]
-    >>> bool((machine.predict(X) == -1).mean() <= 0.1)
-    True
-    """
-
-    lam = FromC(1.0)
-    offset = True
-    holds = {"offset_": NUMBER}
-
-    kernel: Any = GAUSSIAN
-    nu: float = 0.5
-    representation: Any = "auto"
-    solver: Any = "auto"
-    engine: Any = "auto"
-    warm_start: bool = False
-    random_state: Any = None
-
-    takes_rows = False  # the price of its offset is none that a pass over rows could set
-
-    def loss_for(self, y):
-        return Below()
-
-    def _check_y(self, y):
-        return y
-
-    def _encode(self, loss, y):
-        return np.ones((len(y), 1)), TargetCoding(loss, True, 1)
-
-    def _adapt(self, problem):
-        return replace(super()._adapt(problem), offset_price=float(self.nu))
-
-    def fit(self, X, y=None, sample_weight=None):
-        """Fit to examples; y is not used."""
-        require_share(self.nu)
-        self._fit(X, np.ones(_num_samples(on_host(X))), sample_weight)
-        self.offset_: float = -self.intercept_
-        return self
-
-    @follows_data
-    def score_samples(self, X):
-        """f(x): the larger, the more like the examples."""
-        return self.decision_function(on_host(X)) + self.offset_
-
-    @follows_data
-    def decision_function(self, X):
-        """f(x) − ρ: negative outside; on the edge, to rounding, exactly 0."""
-        decision = self.scores(X)[:, 0]
-        decision[np.abs(decision) <= EDGE * abs(self.offset_)] = 0
-        return decision
-
-    @follows_data
-    def predict(self, X):
-        """1 inside, −1 outside."""
-        return np.where(self.decision_function(on_host(X)) >= 0, 1, -1)

@@ -35,11 +35,11 @@ class CrammerSinger(Loss):
 
     def value(self, y: ArrayLike, s: ArrayLike) -> Array:
         y, s = _rows(y, s)
-        return (s + 1 - y).max(axis=1) - (y * s).sum(axis=1)
+        return (s - (y * s).sum(axis=1, keepdims=True) + (1 - y)).max(axis=1)
 
     def grad(self, y: ArrayLike, s: ArrayLike) -> Array:
         y, s = _rows(y, s)
-        wanted = s + 1 - y
+        wanted = s - (y * s).sum(axis=1, keepdims=True) + (1 - y)
         best = wanted == wanted.max(axis=1, keepdims=True)
         own = (best & (y == 1)).any(axis=1, keepdims=True)
         shares = best / best.sum(axis=1, keepdims=True).astype(s.dtype)

@@ -30,6 +30,8 @@ class Problem:
         ν. Every output then has a kink κ of its own to be found, too: κ|a| is taken off what V(y, s) is the
         maximum of, and ν κ Σw_i/n paid for it (the sum is over those for which V is not always 0). It needs
         an offset.
+    indefinite : bool
+        B is known not to be positive semidefinite, and wanted even so.
     start : (n, t) coefficients to begin from, or None; for one coefficient per example
     sample : Problem, or None
         Where examples live elsewhere: the problem of a sample of them, in memory. `y` has no rows then.
@@ -60,6 +62,7 @@ class Problem:
     offset: bool = False
     offset_price: float = 0.0
     kink_price: float = 0.0
+    indefinite: bool = False
     start: np.ndarray | None = None
     sample: Problem | None = None
     journal: Any = None

@@ -59,7 +59,7 @@ def _coefficients(
     coef = dual_coef if primal is None else primal.back(primal.Phi.adjoint(dual_coef))[0]
     values = values_of(problem, coef, parts)
     square = float((coef * values).sum()) if problem.full else 0.0
-    if square < 0 and not semidefinite(problem):
+    if square < 0 and not problem.indefinite and not semidefinite(problem):
         raise NotPositiveDefinite(
             "the matrix is not positive semidefinite: cᵀKc < 0 for the coefficients found, so ‖f‖² "
             "means nothing; is the kernel a kernel (mercer.kernels.check)?"
