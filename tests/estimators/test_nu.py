@@ -116,6 +116,15 @@ def test_sparse_rows(representation):
     near(machine.fit(S, y).decision_function(S), libsvm.decision_function(S))
 
 
+def test_many_sparse_rows():
+    """More than are solved at once: pairs of classes, and examples that may go either way."""
+    S = sp.random(700, 50, 0.1, random_state=0, format="csr")
+    s = S @ np.random.default_rng(1).standard_normal(50)
+    y = s + 0.1 * np.random.default_rng(2).standard_normal(700)
+    machine = KernelSVR.from_C(1.0, kernel=Linear(), nu=0.4, solver=Dual(tol=1e-5), representation="features")
+    near(machine.fit(S, y).predict(S), NuSVR(kernel="linear", nu=0.4, C=1.0, tol=1e-6).fit(S, y).predict(S))
+
+
 def test_single_precision():
     for machine, y in ((KernelSVC(K, nu=0.4), LABEL), (KernelSVR.from_C(1.0, kernel=K, nu=0.4), Y)):
         double = machine.fit(X, y).scores(NEW)

@@ -211,7 +211,7 @@ class KernelMachine(Coefficients, KernelInputs):
         else:
             total = total if census is None else census.weight
             lam = asked.value(total) if hasattr(asked, "value") else float(asked)
-        problem = self._adapt(replace(problem, lam=lam, indefinite=not self._definite))
+        problem = self._adapt(replace(problem, lam=lam, indefinite=self.indefinite == "allow"))
         return problem if census is None else census.everywhere(problem, built, coding), built, coding, plan
 
     def _example_weights(self, y: Any, sample_weight: Any) -> Any:

@@ -132,13 +132,13 @@ def _features(problem: Problem) -> tuple[np.ndarray, Any]:
 class _State:
     """A point inside: U (with b as its last row, if there is an offset), shares P (times C) and slacks Z."""
 
-    X: np.ndarray
+    Phi: np.ndarray
     Y: np.ndarray
     C: np.ndarray
     p: int
     U: np.ndarray
     P: np.ndarray
-    Z: np.ndarray
+    slack: np.ndarray
 
     @classmethod
     def begin(cls, Phi: np.ndarray, Y: np.ndarray, C: np.ndarray, offset: bool) -> _State:
@@ -150,24 +150,24 @@ class _State:
     @property
     def gap(self) -> float:
         """Σ p z relative to the loss of 0."""
-        return float((self.P * self.Z).sum() / self.C.sum())
+        return float((self.P * self.slack).sum() / self.C.sum())
 
     @property
     def _left(self) -> np.ndarray:
         """The slope in U."""
-        left = -self.X.T @ (self.C[:, None] * self.Y - self.P)
+        left = -self.Phi.T @ (self.C[:, None] * self.Y - self.P)
         left[: self.p] += self.U[: self.p]
         return left
 
     @property
     def residual(self) -> float:
         """That slope, next to the largest it can be."""
-        size = float(np.linalg.norm(self.X.T @ (self.C[:, None] * self.Y)))
+        size = float(np.linalg.norm(self.Phi.T @ (self.C[:, None] * self.Y)))
         return float(np.linalg.norm(self._left)) / max(size, np.finfo(float).tiny)
 
     def step(self) -> bool:
         """One step towards the centre of a smaller gap; False if rounding allows none."""
-        P, Z, k = self.P, self.Z, self.P.shape[1]
+        P, Z, k = self.P, self.slack, self.P.shape[1]
         E = P / Z
         total = E.sum(axis=1, keepdims=True)
         try:
@@ -179,8 +179,8 @@ class _State:
         def newton(rho: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
             r = rho / Z
             q = r - E * (r.sum(axis=1, keepdims=True) - missing) / total
-            dU = solve(-left - self.X.T @ q)
-            dS = self.X @ dU
+            dU = solve(-left - self.Phi.T @ q)
+            dS = self.Phi @ dU
             dP = q + E * dS - E * (E * dS).sum(axis=1, keepdims=True) / total
             dT = (r.sum(axis=1, keepdims=True) + (E * dS).sum(axis=1, keepdims=True) - missing) / total
             return dU, dP, dT - dS
@@ -197,12 +197,12 @@ class _State:
             return False
         self.U, self.P = self.U + far * dU, P + far * dP
         # Slacks from the scores, so that rounding does not add up: only θ goes its own way.
-        self.Z = Z + far * dZ
+        self.slack = Z + far * dZ
         return k > 0
 
     def _factored(self, E: np.ndarray, total: np.ndarray) -> Any:
         """H⁻¹, H = I (0 for b) + Σ φφᵀ ⊗ (diag(e) − eeᵀ/Σe), classes one after the other."""
-        X, (q, k) = self.X, (self.X.shape[1], E.shape[1])
+        X, (q, k) = self.Phi, (self.Phi.shape[1], E.shape[1])
         H = np.zeros((k * q, k * q))
         for a in range(k):
             for c in range(a, k):

@@ -31,7 +31,7 @@ class Problem:
         maximum of, and ν κ Σw_i/n paid for it (the sum is over those for which V is not always 0). It needs
         an offset.
     indefinite : bool
-        B is known not to be positive semidefinite, and wanted even so.
+        Whatever cᵀBc is, it is wanted: also below 0, where ‖f‖² means nothing.
     start : (n, t) coefficients to begin from, or None; for one coefficient per example
     sample : Problem, or None
         Where examples live elsewhere: the problem of a sample of them, in memory. `y` has no rows then.

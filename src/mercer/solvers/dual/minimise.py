@@ -108,7 +108,8 @@ def feasible(c: np.ndarray, qp: BoxQP, total: float) -> np.ndarray:
         return c
     if qp.sided:
         for side, sign in ((~qp.far, 1.0), (qp.far, -1.0)):
-            part = BoxQP(*(a[side] for a in (qp.centre, qp.lower, qp.upper, qp.extra)), 0.0, True)
+            box = qp.centre[side], qp.lower[side], qp.upper[side], qp.extra[side]
+            part = BoxQP(*box, 0.0, True)
             c[side] = feasible(c[side], part, sign * total)
         return c
     missing = total - float(c.sum())

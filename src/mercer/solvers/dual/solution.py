@@ -94,12 +94,12 @@ def settled(
         lams[j] = 1 / (2 * price.max()) if endless else problem.lam * scales[j]
         measured.append(_certified(problem, primal, plain, lams[j], j, (dual_coef, coef, values, intercept)))
     worst, certificates = worst_of(parts, states)[1], [m.certificate() for m in measured]
-    gaps = [c.gap for c in certificates]
+    gaps = [c.gap for c in certificates if c.gap is not None]
     certificate = replace(
         certificates[0],
         relative_gradient=None,
         objective=sum(c.objective for c in certificates),
-        gap=None if None in gaps else sum(gaps),
+        gap=sum(gaps) if len(gaps) == len(certificates) else None,
         rounding=sum(c.rounding for c in certificates),
         violation=max(state.violation / scale for state, scale in zip(states, scales, strict=True)),
     )

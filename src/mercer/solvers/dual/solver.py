@@ -218,7 +218,9 @@ class Dual(Solver):
             return self._solve_few(self._matrix(K, primal, part), part, state, primal is not None)
         some = not np.array_equal(part.at, np.arange(K.shape[0]))
         if primal is not None:
-            Phi = Matrix(primal.Phi.rows(part.at)) if some else primal.Phi
+            Phi = primal.Phi
+            if some:
+                Phi = Matrix(Phi.rows(part.at)) if Phi.sparse() is None else Phi.among(part.at)
             return self._stage(Factored(Phi), part, state, part.tol)
         K = K.among(part.at, part.at) if some else K
         size = self.size(len(part.at))
@@ -310,7 +312,7 @@ def _not_worse_than_zero(problem: Problem, primal: Primal | None, parts: list[Pa
 
 def _refuse_overlap(problem: Problem, primal: Primal | None, parts: list[Part]) -> None:
     """NoMargin where a hard margin is asked for that few features lack: steps would take long to see it."""
-    if primal is None:
+    if primal is None or not problem.kink_price:
         return
     for part in parts:
         n, p = len(part.rows), primal.Phi.shape[1]
