@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -61,6 +61,10 @@ class Unpenalised(Solver):
         return solution
 
 
+# U, S, and the way from z to coefficients.
+Decomposed = tuple[np.ndarray, np.ndarray, Callable[[np.ndarray], np.ndarray]]
+
+
 class _Space:
     """The examples of positive weight in coordinates U, orthonormal but for weights, and the way back."""
 
@@ -69,59 +73,55 @@ class _Space:
         self.rows = np.flatnonzero(problem.w)
         self.w = problem.w[self.rows] / problem.w[self.rows].sum()
         self.y = problem.y[self.rows]
-        Phi = self._features()
-        self.means = self.w @ Phi if problem.offset else np.zeros(Phi.shape[1])
-        Phi = Phi - self.means
-        U, S, Vt = np.linalg.svd(Phi, full_matrices=False)
-        self.largest = float(S.max(initial=0.0))
-        floor = max(Phi.shape) * float(np.finfo(problem.A.dtype).eps)
-        kept = self.floor_of(floor) * self.largest < S
-        self.U, self.S, self.V = U[:, kept], S[kept], Vt[kept].T
         self.all = min(len(self.rows), problem.A.shape[1])
-
-    def floor_of(self, floor: float) -> float:
-        """What is lost of singular values: those of Φ = Q√Λ are roots of what was rounded."""
-        return float(np.sqrt(floor)) if self.rooted else floor
-
-    def _features(self) -> np.ndarray:
-        """Φ of the rows; `back` makes coefficients of weights u."""
-        problem, rows = self.problem, self.rows
-        n, p = problem.A.shape
-        if min(len(rows), p) > LARGEST_FACTOR:
+        if self.all > LARGEST_FACTOR:
             raise ValueError(
-                f"lam=0 takes a decomposition of the features of {len(rows):,} examples, which is more than "
+                f"lam=0 takes a decomposition of the features of {len(self.rows):,} examples, more than "
                 f"{LARGEST_FACTOR:,}: use representation='nystrom' or 'features' with fewer, or lam > 0"
             )
-        self.rooted = True
-        if problem.full:
-            K = self._dense(problem.A.among(rows, rows))
-            values, Q = np.linalg.eigh(0.5 * (K + K.T))
-            kept = values > len(K) * float(np.finfo(problem.A.dtype).eps) * values.max(initial=0.0)
-            roots = np.sqrt(values[kept])
+        self.U, self.S, self.back = self._of_kernel() if problem.full else self._of_features()
 
-            def back(u: np.ndarray) -> np.ndarray:
-                coef = np.zeros((n, u.shape[1]))
-                coef[rows] = Q[:, kept] @ (u / roots[:, None])
-                return coef
+    def _of_kernel(self) -> Decomposed:
+        problem, rows = self.problem, self.rows
+        U, S = self._of_gram(self._dense(problem.A.among(rows, rows)))
 
-            self.back = back
-            return Q[:, kept] * roots
+        def back(z: np.ndarray) -> np.ndarray:
+            coef = np.zeros((problem.n, z.shape[1]))
+            coef[rows] = self._uncentred(U @ (z / S[:, None] ** 2))
+            return coef
+
+        return U, S, back
+
+    def _of_features(self) -> Decomposed:
         # Means are seen to here.
-        primal = to_primal(replace(problem, offset=False), store=True)
-        some = primal.Phi.among(rows)
-        if p > len(rows):  # as if with one coefficient an example: u = Φᵀc
-            sparse = some.sparse()
-            whole = self._dense(some) if sparse is None else sparse.astype(np.float64)
-            K = whole @ whole.T
-            K = K if sparse is None else K.toarray()
-            values, Q = np.linalg.eigh(0.5 * (K + K.T))
-            kept = values > len(K) * float(np.finfo(problem.A.dtype).eps) * values.max(initial=0.0)
-            roots = np.sqrt(values[kept])
-            self.back = lambda u: primal.back(whole.T @ (Q[:, kept] @ (u / roots[:, None])))[0]
-            return Q[:, kept] * roots
-        self.rooted = False
-        self.back = lambda u: primal.back(u)[0]
-        return self._dense(some)
+        primal = to_primal(replace(self.problem, offset=False), store=True)
+        some, offset = primal.Phi.among(self.rows), self.problem.offset
+        sparse = some.sparse()
+        if sparse is not None and some.shape[1] > len(self.rows):
+            Phi = sparse.astype(np.float64)
+            U, S = self._of_gram((Phi @ Phi.T).toarray())
+            return U, S, lambda z: primal.back(Phi.T @ self._uncentred(U @ (z / S[:, None] ** 2)))[0]
+        dense = self._dense(some)
+        dense = dense - self.w @ dense if offset else dense
+        U, S, Vt = np.linalg.svd(dense, full_matrices=False)
+        kept = max(dense.shape) * float(np.finfo(self.problem.A.dtype).eps) * S.max(initial=0.0) < S
+        U, S, V = U[:, kept], S[kept], Vt[kept].T
+        return U, S, lambda z: primal.back(V @ (z / S[:, None]))[0]
+
+    def _of_gram(self, K: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """U and S from ΦΦᵀ = U S² Uᵀ, Φ being centred."""
+        size = float(K.diagonal().max(initial=0.0))
+        if self.problem.offset:
+            means = K @ self.w
+            K = K - means[:, None] - means[None, :] + self.w @ means
+        values, Q = np.linalg.eigh(0.5 * (K + K.T))
+        floor = len(K) * float(np.finfo(self.problem.A.dtype).eps) * max(size, float(values.max(initial=0.0)))
+        kept = values > floor
+        return Q[:, kept], np.sqrt(values[kept])
+
+    def _uncentred(self, c: np.ndarray) -> np.ndarray:
+        """Coefficients of the features as they are, from those of centred ones."""
+        return c - self.w[:, None] * c.sum(axis=0) if self.problem.offset else c
 
     @staticmethod
     def _dense(A: Operator) -> np.ndarray:
@@ -133,10 +133,12 @@ class _Space:
         """Weighted least squares in U."""
         offset, root = self.problem.offset, np.sqrt(self.w)[:, None]
         middle = self.w @ self.y if offset else np.zeros(self.y.shape[1])
-        target = root * (self.y - middle)
-        z = np.linalg.lstsq(root * self.U, target, rcond=None)[0]
-        # Once more for what rounding left.
-        z = z + np.linalg.lstsq(root * self.U, target - (root * self.U) @ z, rcond=None)[0]
+        target = self.y - middle
+        if self.problem.weights is None:
+            z = self.U.T @ target
+            z = z + self.U.T @ (target - self.U @ z)  # what rounding left
+        else:
+            z = np.linalg.lstsq(root * self.U, root * target, rcond=None)[0]
         return self._solution(z, middle, 1, ())
 
     # -- losses with probabilities ----------------------------------------------------------------
@@ -235,11 +237,11 @@ class _Space:
 
     def _solution(self, z: np.ndarray, b: np.ndarray, steps: int, history: tuple[float, ...]) -> Solution:
         problem, loss = self.problem, self.problem.loss
-        u = self.V @ (z / self.S[:, None])
-        coef = self.back(u)
-        intercept = b - self.means @ u if problem.offset else np.zeros(self.y.shape[1])
+        coef = self.back(z)
         # What is measured is what predicts.
-        scores = problem.A.among(self.rows) @ coef + intercept
+        scores = problem.A.among(self.rows) @ coef
+        intercept = b - self.w @ scores if problem.offset else np.zeros(self.y.shape[1])
+        scores = scores + intercept
         objective = self._value(scores)
         slopes = self.w[:, None] * loss.grad(self.y, scores)
         gradient = self.U.T @ slopes
