@@ -225,8 +225,11 @@ def _representations(kernel: Kernel, loss: Loss, sizes: Shape) -> Iterator[Optio
         )
     limit = _EXACT_LEAST_SQUARES if loss.quadratic else _EXACT_JOINT if loss.joint else _EXACT_OTHER
     if loss.simplex:
-        said = f"{loss!r} is a maximum over shares of classes: an interior-point method"
-        yield Option(InteriorShares(), said)
+        limit = min(limit, MOST_TOGETHER // sizes.outputs)
+    need = n * n * sizes.itemsize * (1 if loss.quadratic else 2)
+    if remote and not loss.joint:
+        # Matrices are kept there if at all, products are fast, and so are factors up to some size.
+        limit, need = (_EXACT_REMOTE if loss.quadratic else max(sizes.direct_rows, _EXACT_OTHER)), 0
     if _kinked(loss):
         limit, need = (_EXACT_DUAL_REMOTE if remote else _EXACT_DUAL), 0
     objection = None
