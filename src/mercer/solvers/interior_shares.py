@@ -44,7 +44,7 @@ class InteriorShares(Solver):
         Steps, at most; 15 to 30 are usual.
     """
 
-    name = "interior, shares"
+    name = "interior"
     requires = frozenset({"ridge", "simplex"})
     passes = 25
 
