@@ -44,6 +44,7 @@ def test_interpolation_of_least_norm(weights):
     expected = laplacian(NEW, X) @ np.linalg.solve(laplacian(X, X), Y)
     np.testing.assert_allclose(without.predict(NEW), expected, atol=1e-9)
     assert machine.lam_ == 0 and machine.solution_.converged
+    assert "λ = 0: of all f that fit best the one of least norm" in machine.plan_.reasons
     assert 0 <= machine.solution_.certificate.gap < 1e-12
 
 

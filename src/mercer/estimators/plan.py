@@ -147,7 +147,7 @@ def make_plan(
     if solver is None:
         solver = first(_solvers(loss, representation, shape))
     else:
-        reasons.append(f"{solver!r} was asked for")
+        reasons.append(solver.reason or f"{solver!r} was asked for")
     refusal = solver.refusal(loss, representation.penalty) or _misplaced(representation, solver, shape)
     if refusal is not None:
         raise solvers.IncompatibleError(refusal)

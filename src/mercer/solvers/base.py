@@ -54,6 +54,8 @@ class Solver(Params):
     requires: frozenset[str] = frozenset({"ridge"})
     # About how often it goes over all examples.
     passes = 100
+    # Why there is no other, where that is so.
+    reason = ""
     # Can it note where it is, and go on there?
     resumes = False
 

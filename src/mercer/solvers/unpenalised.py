@@ -40,6 +40,7 @@ class Unpenalised(Solver):
     """
 
     name = "unpenalised"
+    reason = "λ = 0: of all f that fit best the one of least norm"
     requires = frozenset({"ridge", "smooth", "curved"})
     passes = 10
 
