@@ -27,6 +27,8 @@ from mercer.io.kinds import MOST_ALIKE, Kind
 # A value of a row that is made for a trial: any number will do.
 _ANY = object()
 _ITEMS = (str, bytes, int, float, type(None), np.generic)
+# Parameters that mean nothing elsewhere: no file decides how many processes are started.
+_STAY_HERE = ("n_jobs",)
 _OUTPUTS = ("default", "pandas", "polars")
 
 
@@ -141,14 +143,13 @@ class OfColumns(Learned):
     """What a ColumnTransformer has learned: its parts, fitted, by name."""
 
     def of(self, x: Any) -> dict[str, Any]:
-        given = _given(x)
         for name, _, columns in x.transformers:
             ends = [columns.start, columns.stop] if isinstance(columns, slice) else []
             if callable(columns) or any(isinstance(end, str) for end in ends):
                 how = "by a function" if callable(columns) else "from one name to another"
                 raise ModelFileError(
-                    f"a ColumnTransformer whose columns are chosen {how} ({name!r}), which files do not keep: "
-                    "give a list of their names"
+                    f"a ColumnTransformer whose columns are chosen {how} ({name!r}), which files do not "
+                    "keep: give a list of their names"
                 )
         given = {name: part for name, part, _ in x.transformers} | {"remainder": x.remainder}
         fitted = {name: part for name, part, _ in x.transformers_ if not isinstance(given[name], str)}
@@ -272,7 +273,7 @@ class TransformerKind(Kind):
 
     def encode(self, x, put, encoder, path):
         cls, form = _known_class(type(x))
-        parameters = x.get_params(deep=False)
+        parameters = {n: value for n, value in x.get_params(deep=False).items() if n not in _STAY_HERE}
         if "dtype" in parameters:
             parameters["dtype"] = np.dtype(parameters["dtype"]).str
         state: dict[str, Any] = {}
@@ -328,6 +329,7 @@ def _made(cls: Any, form: Learned, parameters: dict[str, Any], state: dict[str, 
     """The transformer with these parameters that has learned this, checked and tried."""
     if "dtype" in parameters:
         parameters["dtype"] = _dtype_of(parameters["dtype"], "biuf").type
+    require(not set(parameters) & set(_STAY_HERE), "it says how many processes there should be")
     x = cls(**parameters)
     x._validate_params()
     if not state:
@@ -342,11 +344,8 @@ def _made(cls: Any, form: Learned, parameters: dict[str, Any], state: dict[str, 
     _state.check(x)
     made = form.restored(x, dict(learned), names)
     vars(made).update(state)  # a fit to a row without names has forgotten them
-    if output != "default":
-        made.set_output(transform=output)
-    else:
-        try_on_a_row([made])
-    return made
+    try_on_a_row([made])
+    return made if output == "default" else made.set_output(transform=output)
 
 
 def try_on_a_row(steps: list[Any]) -> None:
