@@ -44,6 +44,18 @@ def telling(told: Callable[[str], object] | None) -> Iterator[None]:
         _TOLD.reset(before)
 
 
+def line_teller() -> Callable[[str], object]:
+    """Who is told lines of progress, if anybody listens; else lines go nowhere.
+
+    Examples
+    --------
+    >>> with telling(print):
+    ...     line_teller()("Testing")
+    Testing
+    """
+    return _TOLD.get() or (lambda text: None)
+
+
 def tell(what: str, done: int, measured: str, value: float, target: float | None = None) -> None:
     """Say how far an iteration is, if anybody listens; where the number has to go may be added."""
     told = _TOLD.get()

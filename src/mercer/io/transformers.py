@@ -20,10 +20,11 @@ from sklearn.pipeline import Pipeline
 
 from mercer import _state
 from mercer._state import COUNT, NUMBER, ArraySpec, require
-from mercer.estimators.inputs import MOST_FEATURES
 from mercer.io.errors import ModelFileError
 from mercer.io.kinds import MOST_ALIKE, Kind
 
+# A row that is made for a trial has as many values; nothing in a file need be as large.
+_MOST_FEATURES = 1 << 22
 # A value of a row that is made for a trial: any number will do.
 _ANY = object()
 _ITEMS = (str, bytes, int, float, type(None), np.generic)
@@ -340,7 +341,7 @@ def _made(cls: Any, form: Learned, parameters: dict[str, Any], state: dict[str, 
     require({"n_features_in_"} <= set(state) <= {"n_features_in_", "feature_names_in_"}, "it has other parts")
     vars(x).update(state)
     n, names = state["n_features_in_"], state.get("feature_names_in_")
-    require(type(n) is int and 0 < n <= MOST_FEATURES, "it takes more features than there can be, or none")
+    require(type(n) is int and 0 < n <= _MOST_FEATURES, "it takes more features than there can be, or none")
     _state.check(x)
     made = form.restored(x, dict(learned), names)
     vars(made).update(state)  # a fit to a row without names has forgotten them
