@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from mercer._notice import line_teller
+from mercer._params import require_positive
 from mercer.selection.crew import HERE, ClusterCrew, Crew
 from mercer.tables.model.asking import (
     columns_ignored,
@@ -162,8 +163,7 @@ def fit(
     >>> bool(low < np.sin(1.5) < high)
     True
     """
-    if not minutes > 0:
-        raise ValueError(f"minutes must be positive, got {minutes!r}")
+    require_positive(minutes, "minutes")
     if not isinstance(random_state, int | np.integer) or not 0 <= random_state < 2**32:
         raise ValueError(f"random_state must be a whole number from 0 to 2**32 − 1, got {random_state!r}")
     seed, ignored = int(random_state), columns_ignored(ignore, y, target, groups)
