@@ -59,9 +59,9 @@ def table() -> dict[str, np.ndarray]:
 
 
 def prepared() -> Pipeline:
-    """A machine for three numbers and a word, behind scikit-learn's transformers."""
+    """A machine behind scikit-learn's transformers."""
     scaled = make_pipeline(SimpleImputer(), StandardScaler())
-    parts = [("number", scaled, [0, 1]), ("word", OneHotEncoder(handle_unknown="ignore"), [3])]
+    parts = [("number", scaled, [0]), ("label", OneHotEncoder(handle_unknown="ignore"), [2])]
     columns = ColumnTransformer(parts, remainder=SimpleImputer())
     return make_pipeline(columns, KernelRidge(Gaussian(1.0), lam=0.1))
 
@@ -98,7 +98,7 @@ def machines() -> list[Any]:
         OnlineKernelRegressor(representation=Nystrom(n_centres=6), random_state=1).fit(X, y),
         krls(Gaussian(1.0), 9).fit(X, y),
         KernelRidge(Gaussian(1.0).normalize(), lam=0.1).fit(X, y).function_,
-        prepared().fit(np.c_[X, labels], y),
+        prepared().fit(X, y),
         make_pipeline(PCA(2), KernelRidge(Gaussian(1.0), lam=0.1)).fit(X, y),
         fit(table(), number, minutes=1e-3),
         fit(table(), np.array(["a", "b", "c"])[np.digitize(number, [-0.5, 0.5])], minutes=1e-3),

@@ -12,6 +12,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from mercer import _resolve
+from mercer._notice import tell_part
 from mercer._params import require_count, require_flag, require_nonnegative
 from mercer._state import require
 from mercer._warnings import frames_inside
@@ -235,7 +236,8 @@ class OnlineMachine(Coefficients, KernelInputs, ABC):
                 self._start(points, X, targets, weight)
             else:
                 self._look_at(points)
-            for _ in range(passes):
+            for done in range(passes):
+                tell_part("learning", done * len(y), passes * len(y), "examples")
                 scores = self.learner_.learn(points, targets, weight)
                 self._follow(scores, targets, weight)
         except BaseException:

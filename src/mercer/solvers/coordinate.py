@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from mercer._notice import tell
 from mercer._threads import interruptible
 from mercer._warnings import unheard
 from mercer._xp import issparse
@@ -111,6 +112,7 @@ class Coordinate(Solver):
             steps += int(np.max(model.n_iter_))
             c, b = model.coef_[0], np.ravel(model.intercept_)
             measured, b, scale = _certificate(replace(problem, A=features), c[:, None], b)
+            tell(self.name, steps, "objective", measured.objective)
             # Its rule to stop looks at c alone: b may have been on its way.
             model.intercept_ = b.copy() if problem.offset else model.intercept_
             enough = measured.gap is not None and measured.gap - measured.rounding <= self.tol * scale
