@@ -82,7 +82,7 @@ def test_tables_of_every_form(frame):
 
 
 def test_rows_of_words_and_numbers_have_places(frame):
-    table, price, label = frame
+    table, price, _ = frame
     rows = table[["size", "city"]].to_numpy(dtype=object)
     listed = rows.tolist()
     made = TableRegressor(minutes=0.01).fit(listed, price)
@@ -137,7 +137,7 @@ def test_random_state_and_groups(frame):
 
 
 def test_what_is_refused(frame):
-    table, price, label = frame
+    table, price, _ = frame
     with pytest.raises(
         TypeError, match="sparse: give X.toarray.. if it fits, or take a machine for sparse X"
     ):
