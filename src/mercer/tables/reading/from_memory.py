@@ -116,7 +116,7 @@ def _columns(X: Any, names: list[str] | None) -> dict[str, Any]:
     elif isinstance(X, Mapping):
         found = _named(X.keys(), X.values())
         if found and all(map(_is_value, found.values())):  # a record: no column is one value
-            found = {name: [value] for name, value in found.items()}
+            found = {n: [v[()] if isinstance(v, np.ndarray) else v] for n, v in found.items()}
     elif (pa := sys.modules.get("pyarrow")) and isinstance(X, pa.Table | pa.RecordBatch):
         found = _named(X.schema.names, X.columns)
     elif isinstance(X, np.ndarray) and X.dtype.names:
@@ -141,7 +141,8 @@ def _columns(X: Any, names: list[str] | None) -> dict[str, Any]:
 
 def _is_value(value: Any) -> bool:
     """Is this one value, and no list of them?"""
-    return isinstance(value, str | bytes) or not isinstance(value, Iterable) or np.ndim(value) == 0
+    single = isinstance(value, str | bytes) or not isinstance(value, Iterable)
+    return single or (isinstance(value, np.ndarray) and not value.ndim)
 
 
 def _named(names: Iterable[Any], columns: Iterable[Any]) -> dict[str, Any]:
