@@ -20,7 +20,7 @@ from mercer import _state
 from mercer._state import is_storable
 from mercer.io.errors import ModelFileError
 from mercer.io.kinds import Kind
-from mercer.io.transformers import try_pipeline
+from mercer.io.transformers import require_widths
 
 _UNKNOWN = "which this mercer has not: was it written by a newer one?"
 
@@ -89,7 +89,7 @@ class PipelineKind(Kind):
         if not named:
             raise ModelFileError("a pipeline is not made of named steps")
         made = Pipeline(steps, verbose=bool(get(row["verbose"])))
-        try_pipeline(made)
+        require_widths(made)
         return made
 
 

@@ -115,7 +115,7 @@ class Imputed(Learned):
     """What an imputer has learned: values, and of which type they were."""
 
     def __init__(self) -> None:
-        super().__init__(statistics_=(_ROW, ArraySpec("O", "n_features_in_")))
+        super().__init__(statistics_=tuple(ArraySpec(kind, "n_features_in_") for kind in "fiuO"))
 
     def of(self, x: Any) -> dict[str, Any]:
         if x.add_indicator:
@@ -164,6 +164,9 @@ class OfColumns(Learned):
         require(isinstance(sparse, bool) and _state.fits(fitted, dict[str, BaseEstimator]), "parts are wrong")
         given, remainder = x.transformers, x.remainder
         require(not any(callable(columns) for *_, columns in given), "its columns are chosen by a function")
+        style = x.verbose_feature_names_out
+        plain = isinstance(style, bool) or _is_plain(style)
+        require(plain, "names of its outputs are made by more than names")
 
         def kept(name: str, part: Any) -> Any:  # what is not fitted is refused by a fit, and not fitted then
             return part if isinstance(part, str) else FrozenEstimator(fitted.get(name, part))
@@ -188,6 +191,12 @@ class OfColumns(Learned):
     def row(self, x: Any) -> list[Any]:
         n, names = x.n_features_in_, getattr(x, "feature_names_in_", None)
         return _of_parts([(part, _positions(columns, n, names)) for _, part, columns in x.transformers_], n)
+
+
+def _is_plain(style: Any) -> bool:
+    """Is this a text with places for two names, and nothing that a format could ask of them?"""
+    bare = style.replace("{transformer_name}", "").replace("{feature_name}", "")
+    return not set("{}") & set(bare)
 
 
 def _of_parts(parts: list[tuple[Any, list[int]]], n: int) -> list[Any]:
@@ -275,16 +284,17 @@ class TransformerKind(Kind):
     def encode(self, x, put, encoder, path):
         cls, form = _known_class(type(x))
         parameters = {n: value for n, value in x.get_params(deep=False).items() if n not in _STAY_HERE}
-        if "dtype" in parameters:
-            parameters["dtype"] = np.dtype(parameters["dtype"]).str
         state: dict[str, Any] = {}
-        if hasattr(x, "n_features_in_"):
-            try:
+        try:
+            if "dtype" in parameters:
+                parameters["dtype"] = np.dtype(parameters["dtype"]).str
+            if hasattr(x, "n_features_in_"):
                 state = {**_of_input(x), "learned": form.of(x)}
-            except ModelFileError as error:
-                raise ModelFileError(f"{path} is {error}") from None
-            except ValueError as error:
-                raise ModelFileError(f"{path} is not in order: {error}") from error
+            _made(cls, form, dict(parameters), dict(state))  # what could not be read is not written
+        except ModelFileError as error:
+            raise ModelFileError(f"{path} is {error}") from None
+        except Exception as error:
+            raise ModelFileError(f"{path} is not in order: {error}") from error
         return {
             "class": cls.__name__,
             "scikit-learn": sklearn.__version__,
@@ -343,30 +353,34 @@ def _made(cls: Any, form: Learned, parameters: dict[str, Any], state: dict[str, 
     n, names = state["n_features_in_"], state.get("feature_names_in_")
     require(type(n) is int and 0 < n <= _MOST_FEATURES, "it takes more features than there can be, or none")
     _state.check(x)
-    made = form.restored(x, dict(learned), names)
-    vars(made).update(state)  # a fit to a row without names has forgotten them
-    try_on_a_row([made])
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        made = form.restored(x, dict(learned), names)
+        vars(made).update(state)  # a fit to a row without names has forgotten them
+        made.transform(_row(row_of(made), names))
     return made if output == "default" else made.set_output(transform=output)
 
 
-def try_on_a_row(steps: list[Any]) -> None:
-    """Call what follows on each other, once: parts of the wrong width show there."""
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")
-        points: Any = _row(row_of(steps[0]), getattr(steps[0], "feature_names_in_", None))
-        for step in steps:
-            points = step.transform(points) if hasattr(step, "transform") else step.predict(points)
+def require_widths(pipeline: Pipeline) -> None:
+    """Refuse steps that take other points than the transformers before them make.
 
-
-def try_pipeline(pipeline: Pipeline) -> None:
-    """Call its steps on each other once, if it begins with a transformer of the list, and all are fitted."""
-    steps = [step for _, step in pipeline.steps if isinstance(step, BaseEstimator)]
-    if (
-        steps
-        and _known_class(type(steps[0])) is not None
-        and all(hasattr(s, "n_features_in_") for s in steps)
-    ):
-        try_on_a_row(steps)
+    Only transformers of the list are called: those of other classes may take no such points as are made here.
+    """
+    points: Any = None
+    for step in (step for _, step in pipeline.steps if isinstance(step, BaseEstimator)):
+        if not hasattr(step, "n_features_in_"):
+            return
+        require(
+            points is None or points.shape[1] == step.n_features_in_, "a step takes other points than come"
+        )
+        if _known_class(type(step)) is None:
+            return
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            first = points is None
+            points = step.transform(
+                _row(row_of(step), getattr(step, "feature_names_in_", None)) if first else points
+            )
 
 
 def row_of(x: Any) -> list[Any]:
