@@ -44,7 +44,7 @@ def telling(told: Callable[[str], object] | None) -> Iterator[None]:
         _TOLD.reset(before)
 
 
-def line_teller() -> Callable[[str], object]:
+def line_teller() -> Callable[[str], None]:
     """Who is told lines of progress, if anybody listens; else lines go nowhere.
 
     Examples
@@ -53,7 +53,13 @@ def line_teller() -> Callable[[str], object]:
     ...     line_teller()("Testing")
     Testing
     """
-    return _TOLD.get() or (lambda text: None)
+    told = _TOLD.get()
+
+    def line(text: str) -> None:
+        if told is not None:
+            told(text)
+
+    return line
 
 
 def tell(what: str, done: int, measured: str, value: float, target: float | None = None) -> None:

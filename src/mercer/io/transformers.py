@@ -267,9 +267,10 @@ def _known(name: Any) -> tuple[Any, Learned] | None:
     return None
 
 
-def _known_class(cls: Any) -> tuple[Any, Learned] | None:
+def _form_of(cls: Any) -> Learned | None:
+    """What a class learns; None if it is not in the list."""
     known = _known(cls.__name__) if cls.__module__.startswith("sklearn.") else None
-    return known if known is not None and known[0] is cls else None
+    return known[1] if known is not None and known[0] is cls else None
 
 
 class TransformerKind(Kind):
@@ -279,10 +280,10 @@ class TransformerKind(Kind):
     fields = ("class", "scikit-learn", "parameters", "state")
 
     def takes(self, x):
-        return _known_class(type(x)) is not None
+        return _form_of(type(x)) is not None
 
     def encode(self, x, put, encoder, path):
-        cls, form = _known_class(type(x))
+        cls, form = _known(type(x).__name__) or (type(x), Learned())
         parameters = {n: value for n, value in x.get_params(deep=False).items() if n not in _STAY_HERE}
         state: dict[str, Any] = {}
         try:
@@ -373,7 +374,7 @@ def require_widths(pipeline: Pipeline) -> None:
         require(
             points is None or points.shape[1] == step.n_features_in_, "a step takes other points than come"
         )
-        if _known_class(type(step)) is None:
+        if _form_of(type(step)) is None:
             return
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
@@ -387,8 +388,8 @@ def row_of(x: Any) -> list[Any]:
     """A row that a fitted transformer takes."""
     if isinstance(x, Pipeline):
         return row_of(next(step for _, step in x.steps if isinstance(step, BaseEstimator)))
-    known = _known_class(type(x))
-    return [_ANY] * x.n_features_in_ if known is None else known[1].row(x)
+    form = _form_of(type(x))
+    return [_ANY] * x.n_features_in_ if form is None else form.row(x)
 
 
 def _row(values: list[Any], names: Any = None) -> Any:
@@ -396,10 +397,8 @@ def _row(values: list[Any], names: Any = None) -> Any:
     filled = [0.0 if value is _ANY else value for value in values]
     if names is not None:
         try:
-            import pandas
-
-            return pandas.DataFrame([filled], columns=names)
-        except ImportError:
+            return importlib.import_module("pandas").DataFrame([filled], columns=names)
+        except ImportError:  # without it, nobody has a table with these names
             pass
     row = np.empty((1, len(filled)), dtype=object)
     row[0] = filled

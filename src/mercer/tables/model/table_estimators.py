@@ -274,16 +274,18 @@ class TableClassifier(ClassifierMixin, TableEstimator):
         labels = checked_labels(y)
         classes = np.unique(labels)
         if len(classes) < 2:
-            raise ValueError(f"{type(self).__name__} needs two classes, and y has one class: {classes[0]!r}")
+            raise ValueError(
+                f"{type(self).__name__} needs two classes, and y has one class: {classes.tolist()[0]!r}"
+            )
         decision = {"threshold": self.threshold, "class_weight": self.class_weight, "costs": self.costs}
         self._learn(table, labels, name, "classification", groups, **decision)
-        self.classes_ = classes[np.isin(_names_of(classes), self.model_.classes_)]
+        self.classes_ = classes[np.isin(_names_of(classes), self._known)]
         return self
 
     def predict(self, X: Any) -> np.ndarray:
         """Labels for the rows of a table."""
         check_is_fitted(self)
-        place = np.searchsorted(self.model_.classes_, self.model_.predict(self._table(X, reset=False)))
+        place = np.searchsorted(self._known, self.model_.predict(self._table(X, reset=False)))
         return self.classes_[np.argsort(self._places())[place]]
 
     def predict_proba(self, X: Any) -> np.ndarray:
@@ -291,15 +293,20 @@ class TableClassifier(ClassifierMixin, TableEstimator):
         check_is_fitted(self)
         return self.model_.predict_proba(self._table(X, reset=False))[:, self._places()]
 
+    @property
+    def _known(self) -> np.ndarray:
+        """The labels as the model has them, sorted."""
+        return np.asarray(self.model_.classes_)
+
     def _places(self) -> np.ndarray:
         """Where the model, which makes words of some labels, has each of ``classes_``."""
-        return np.searchsorted(self.model_.classes_, _names_of(self.classes_))
+        return np.searchsorted(self._known, _names_of(self.classes_))
 
     def check_state(self) -> None:
         """Refuse labels that are not those of the model."""
         super().check_state()
         known = isinstance(getattr(self, "classes_", None), np.ndarray) and self.classes_.ndim == 1
-        same = known and np.array_equal(np.sort(_names_of(self.classes_)), self.model_.classes_)
+        same = known and np.array_equal(np.sort(_names_of(self.classes_)), self._known)
         require(same, "its labels are not those of its model")
 
 
