@@ -37,6 +37,8 @@ _LAZY = {
     "OnlineKernelRegressor": "mercer.online",
     "NetworkKernelRegressor": "mercer.network",
     "Model": "mercer.tables",
+    "TableClassifier": "mercer.tables",
+    "TableRegressor": "mercer.tables",
     "fit": "mercer.tables",
     "load": "mercer.io",
     "progress": "mercer.rows",

@@ -158,7 +158,9 @@ def _stopping(said: Said) -> Instead | None:
 
 
 def _verbose(said: Said, value: Any) -> Instead:
-    return Instead("", "verbose: with mercer.progress(): machine.fit(X, y) says how far a fit is")
+    return Instead(
+        "", "verbose: with mercer.progress(): machine.fit(X, y) says how far a fit is, of any machine"
+    )
 
 
 def _intercept(said: Said, value: Any) -> Instead | None:

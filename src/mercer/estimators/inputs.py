@@ -20,6 +20,7 @@ from mercer._words import Worded, translated
 from mercer._xp import as_csr, frozen, issparse, n_points
 from mercer.engines import Engine
 from mercer.estimators.elsewhere import FileToFile
+from mercer.estimators.machine_html import machine_html
 from mercer.estimators.tensors import engine_for, on_host, remember
 from mercer.functions import Function, KernelFunction
 from mercer.kernels import Finite, Gaussian, Precomputed
@@ -85,6 +86,10 @@ class KernelInputs(Worded, FileToFile, BaseEstimator):
     def asked_kernel(self) -> Kernel:
         """The kernel that was given, by whatever name."""
         return _resolve.kernel_of(self.kernel)
+
+    def _html_repr(self) -> str:
+        """What notebooks show: scikit-learn's diagram and, once fitted, what is known of the fit."""
+        return machine_html(self)
 
     def check_X(self, X: Any, kernel: Kernel, *, reset: bool) -> Any:
         """Points as this kernel takes them; `reset`: their features are those that `predict` will expect."""
