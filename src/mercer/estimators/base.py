@@ -5,7 +5,7 @@ from __future__ import annotations
 import numbers
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import clone
@@ -196,7 +196,7 @@ class KernelMachine(Coefficients, KernelInputs):
             return problem
         return replace(problem, start=start / problem.lam)
 
-    def fit(self, X, y=None, sample_weight=None, *, checkpoint=None):
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, checkpoint: Any = None) -> Self:
         """Fit f to (X, y).
 
         Parameters
@@ -216,7 +216,9 @@ class KernelMachine(Coefficients, KernelInputs):
         self._fit(X, y, sample_weight)
         return self
 
-    def fit_from(self, other: KernelMachine | None, X, y, sample_weight=None, rows=None):
+    def fit_from(
+        self, other: KernelMachine | None, X: Any, y: Any, sample_weight: Any = None, rows: Any = None
+    ) -> Self:
         """`fit`, beginning at the coefficients of a machine fitted to a similar problem.
 
         Of use where the solver has one coefficient per example (`Dual`); otherwise it is `fit`.
