@@ -5,9 +5,9 @@
     python -m peers --write      # list what fails now: reasons that are known are kept
 
 A failure is one of five kinds. *wrong*: another result than the test asks for. *lacking*: there is no such
-thing here. *inside*: the test looks at what is scikit-learn's own business. *words*: the right kind of error or
-warning, in other words. *beyond*: ours answers, rightly, what theirs refuses or contradicts itself in (said by
-hand). Tests that ask nothing of a machine of ours are not counted.
+thing here. *inside*: the test looks at what is scikit-learn's own business. *words*: the right kind of error
+or warning, in other words. *beyond*: ours answers, rightly, what theirs refuses or contradicts itself in
+(said by hand). Tests that ask nothing of a machine of ours are not counted.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A pytest plugin: names of scikit-learn stand for adapters before its test files are read.
 
-Only names in public modules are replaced. What scikit-learn itself has imported by then keeps its own classes,
-so that scorers, searches and pipelines are theirs, around machines of ours.
+Only names in public modules are replaced. What scikit-learn itself has imported by then keeps its own
+classes, so that scorers, searches and pipelines are theirs, around machines of ours.
 """
 
 from __future__ import annotations

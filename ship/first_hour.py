@@ -194,7 +194,6 @@ def main() -> None:
     parser.add_argument("--hide", default="")
     options = parser.parse_args()
     os.environ["MPLBACKEND"] = "agg"
-    os.environ["MERCER_CACHE_DIR"] = os.getcwd()
     sys.meta_path.insert(0, Hidden(set(filter(None, options.hide.split(",")))))
     import mercer
 

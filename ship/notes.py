@@ -27,7 +27,7 @@ def section(changes: str, version: str) -> str:
     >>> section("## Unreleased\\n\\n- a\\n\\n## 0.1.0 - 2026-01-01\\n\\n- b\\n", "Unreleased")
     '- a'
     """
-    found = re.search(rf"^## \[?{re.escape(version)}\]?(?: .*)?$(.*?)(?=^## |\Z)", changes, re.M | re.S)
+    found = re.search(rf"^## \[?{re.escape(version)}\]?(?: [^\n]*)?$(.*?)(?=^## |\Z)", changes, re.M | re.S)
     if found is None:
         raise SystemExit(f"CHANGELOG.md has no section {version}")
     return found[1].strip()

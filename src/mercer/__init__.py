@@ -61,7 +61,7 @@ if TYPE_CHECKING:
     from mercer.onnx import to_onnx as to_onnx
     from mercer.rows import progress as progress
     from mercer.tables import Model as Model
-    from mercer.tables import fit as fit
+    from mercer.tables.model.fit import fit as fit
 
 # Name -> module it lives in. Resolved on first use, so that `import mercer` costs milliseconds.
 _LAZY = {
@@ -118,13 +118,14 @@ _ROOMS_WITH_EXTRAS = ("lab", "plot")
 
 __all__ = [*sorted(_LAZY), *_ROOMS, "__version__"]
 
+if not TYPE_CHECKING:  # or every name would be one, to those who read types
 
-def __getattr__(name: str) -> Any:
-    if name in _LAZY:
-        return getattr(importlib.import_module(_LAZY[name]), name)
-    if name in _ROOMS or name in _ROOMS_WITH_EXTRAS:
-        return importlib.import_module(f"mercer.{name}")
-    raise AttributeError(f"module 'mercer' has no attribute {name!r}")
+    def __getattr__(name: str) -> Any:
+        if name in _LAZY:
+            return getattr(importlib.import_module(_LAZY[name]), name)
+        if name in _ROOMS or name in _ROOMS_WITH_EXTRAS:
+            return importlib.import_module(f"mercer.{name}")
+        raise AttributeError(f"module 'mercer' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

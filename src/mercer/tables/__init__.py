@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from mercer.tables.model import Evidence as Evidence
     from mercer.tables.model import Model as Model
     from mercer.tables.model import Schema as Schema
-    from mercer.tables.model import fit as fit
+    from mercer.tables.model.fit import fit as fit
     from mercer.tables.reading import Table as Table
     from mercer.tables.reading import TableError as TableError
     from mercer.tables.reading import read as read
@@ -54,13 +54,14 @@ _ROOMS = ("model", "reading", "report", "serve", "stream")
 
 __all__ = sorted([*_LAZY, *_ROOMS])
 
+if not TYPE_CHECKING:  # or every name would be one, to those who read types
 
-def __getattr__(name: str) -> Any:
-    if name in _ROOMS:
-        return importlib.import_module(f"mercer.tables.{name}")
-    if name in _LAZY:
-        return getattr(importlib.import_module(f"mercer.tables.{_LAZY[name]}"), name)
-    raise AttributeError(f"module 'mercer.tables' has no attribute {name!r}")
+    def __getattr__(name: str) -> Any:
+        if name in _ROOMS:
+            return importlib.import_module(f"mercer.tables.{name}")
+        if name in _LAZY:
+            return getattr(importlib.import_module(f"mercer.tables.{_LAZY[name]}"), name)
+        raise AttributeError(f"module 'mercer.tables' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
