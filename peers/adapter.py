@@ -35,6 +35,14 @@ from mercer.kernels import (
 USED = [0]
 
 
+# Attributes that say how scikit-learn found something, not what was found.
+INTERNALS = {
+    *("n_iter_", "solver_", "effective_metric_", "effective_metric_params_", "outputs_2d_", "class_weight_"),
+    *("random_offset_", "random_weights_", "component_indices_", "normalization_", "loss_function_"),
+    *("outliers_", "scale_estimate_", "X_fit_", "X_transformed_fit_", "shape_fit_"),
+}
+
+
 class Lacking(NotImplementedError):
     """Something that scikit-learn does and mercer does not."""
 
@@ -53,7 +61,7 @@ class Theirs(BaseEstimator):
 
     def __getattr__(self, name: str) -> Any:
         # Only what is not found elsewhere is asked for here; `machine_` is not there before a fit.
-        if name.startswith("_"):
+        if name.startswith("_") or name in INTERNALS:
             raise AttributeError(f"{type(self).__name__} by mercer has no internal {name!r}")
         if name.endswith("_") and "machine_" in vars(self):
             return getattr(self.machine_, name)
@@ -67,11 +75,15 @@ class Theirs(BaseEstimator):
         )
         return tags
 
-    def keep(self, machine: Any) -> Any:
+    def keep(self, machine: Any, X: Any = None) -> Any:
         """Remember a machine, before it is fitted: what was known of an earlier one is gone."""
         USED[0] += 1
-        self.machine_ = machine
+        self.machine_, self.in_single = machine, getattr(X, "dtype", None) == np.float32
         return machine
+
+    def cast(self, values: Any) -> np.ndarray:
+        """Coefficients in the precision of X, which are float64 here whatever that is."""
+        return np.asarray(values).astype(np.float32 if self.in_single else np.float64)
 
     def fitted(self) -> Any:
         """The machine that answers."""
@@ -119,12 +131,10 @@ def able(kind: Any, loss: Any, l1_ratio: float | None = None, positive: bool = F
     """
     X = np.arange(16.0).reshape(8, 2) % 5
     y = np.array([0, 1, 1, 0, 1, 0, 0, 1]) if issubclass(kind, ClassifierMixin) else X[:, 0] - X[:, 1]
-    said = {} if loss is None else {"loss": loss}
-    if l1_ratio is None:
-        said["lam"] = 0.0
-    else:
-        said.update(lam=0.1, representation=net(l1_ratio, positive))
+    said: dict[str, Any] = {"lam": 0.0} if loss is None else {"lam": 0.0, "loss": loss}
     try:
+        if l1_ratio is not None:
+            said.update(lam=0.1, representation=net(l1_ratio, positive))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             kind(kernel=Linear(), **said).fit(X, y)
@@ -159,10 +169,13 @@ def kernel_of(theirs: Any, X: Any) -> Any:
     """Our kernel for `kernel`, `gamma`, `degree`, `coef0` and `kernel_params` of an estimator of theirs."""
     kernel = theirs.kernel
     if callable(kernel):
+        if sp.issparse(X):
+            raise lacking("functions of sparse rows as kernels")
         extra = getattr(theirs, "kernel_params", None) or {}
         whole = hasattr(theirs, "shrinking")  # support vector machines call with both sets of points
         return FunctionKernel((lambda x, z: kernel(x, z, **extra)) if extra else kernel, vectorized=whole)
     gamma, degree, coef0 = width(theirs.gamma, X), theirs.degree, theirs.coef0
+    gamma = 1.0 if kernel == "chi2" and theirs.gamma is None else gamma
     degree, coef0 = 3 if degree is None else degree, 1.0 if coef0 is None else float(coef0)
     return named_kernel(kernel, gamma, degree, coef0)
 

@@ -9,7 +9,14 @@ import numpy as np
 import scipy.sparse as sp
 import sklearn.kernel_ridge
 import sklearn.linear_model as theirs
-from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin, clone, is_classifier
+from sklearn.base import (
+    BaseEstimator,
+    ClassifierMixin,
+    MultiOutputMixin,
+    RegressorMixin,
+    clone,
+    is_classifier,
+)
 from sklearn.metrics import check_scoring, get_scorer
 from sklearn.model_selection import GridSearchCV, check_cv
 
@@ -42,7 +49,7 @@ class RidgeByKernel(MultiOutputMixin, RegressorMixin, Theirs, stands_for=sklearn
             weights = np.full(np.shape(X)[0], float(sample_weight))
         alpha = price(FromAlpha, self.alpha)
         machine = ours(KernelRidge, kernel=kernel_of(self, X), lam=alpha, offset=False)
-        self.keep(machine).fit(X, y, weights)
+        self.keep(machine, X).fit(X, y, weights)
         return self
 
     @property
@@ -60,22 +67,19 @@ class Linearly(Theirs):
 
     def _remember(self, X: Any, y: Any) -> None:
         self.wide = np.ndim(y) == 2
+        self.one_column = self.wide and np.shape(y)[1] == 1
 
     @property
     def coef_(self) -> np.ndarray:
-        coef = np.asarray(self.fitted().coef_)
+        coef = self.cast(self.fitted().coef_)
         return np.atleast_2d(coef) if self.wide else coef
 
     @property
     def intercept_(self) -> Any:
-        b = self.fitted().intercept_
         if not self.fit_intercept:
             return 0.0
-        return np.atleast_1d(b) if self.wide else b
-
-    @property
-    def n_iter_(self) -> Any:
-        raise AttributeError(f"{type(self).__name__} by mercer has no internal 'n_iter_'")
+        b = self.cast(self.fitted().intercept_)
+        return np.atleast_1d(b) if self.wide else b[()]
 
     def predict(self, X: Any) -> np.ndarray:
         return self.fitted().predict(X)
@@ -94,17 +98,17 @@ class _Ridges(Linearly):
 
 
 class Ridge(MultiOutputMixin, RegressorMixin, _Ridges, stands_for=theirs.Ridge):
+    @property
+    def coef_(self) -> np.ndarray:
+        return super().coef_[0] if self.one_column else super().coef_
+
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         self._remember(X, y)
         weights = sample_weight
         if np.isscalar(sample_weight) and sample_weight is not None:
             weights = np.full(np.shape(X)[0], float(sample_weight))
-        self.keep(ours(KernelRidge, **self._said())).fit(X, y, weights)
+        self.keep(ours(KernelRidge, **self._said()), X).fit(X, y, weights)
         return self
-
-    @property
-    def solver_(self) -> str:
-        raise AttributeError("Ridge by mercer has no internal 'solver_'")
 
 
 class RidgeClassifier(ClassifierMixin, _Ridges, stands_for=theirs.RidgeClassifier):
@@ -114,7 +118,7 @@ class RidgeClassifier(ClassifierMixin, _Ridges, stands_for=theirs.RidgeClassifie
         machine = ours(
             KernelClassifier, **self._said(), loss=losses.Squared(), class_weight=self.class_weight
         )
-        self.keep(machine).fit(X, _one_question(y), sample_weight)
+        self.keep(machine, X).fit(X, _one_question(y), sample_weight)
         return self
 
     def decision_function(self, X: Any) -> np.ndarray:
@@ -153,8 +157,11 @@ class _RidgesCV(Linearly):
         return search.best_params_["alpha"]
 
     def _left_out(self, X: Any, y: Any, weights: Any, machine: Any, alphas: np.ndarray) -> float:
-        total = np.shape(X)[0] if weights is None else float(np.sum(weights))
-        found = path(machine, X, y, sample_weight=weights, lams=alphas / total)
+        factors = getattr(machine, "class_weight", None)
+        if weights is not None or factors is not None:
+            # What is left has less weight, here one and there another, and λ stays: so alpha does not.
+            raise lacking("leaving one of several weights out at the same alpha")
+        found = path(machine, X, y, lams=alphas / (np.shape(X)[0] - 1))
         targets = self._targets(y)
         errors = np.asarray(found.loo_residuals)
         errors = errors.reshape(len(alphas), len(targets), -1)
@@ -164,7 +171,7 @@ class _RidgesCV(Linearly):
             kept = flat**2
         else:
             predicted = targets.reshape(len(targets), -1)[:, :, None] - flat
-            scorer = check_scoring(_Identity(is_classifier(self)), scoring=self.scoring, allow_none=True)
+            scorer = check_scoring(_Identity(), scoring=self.scoring, allow_none=True)
             scores = np.array([self._score(scorer, predicted[..., i], y) for i in range(len(alphas))])
             kept = predicted
         best = int(np.argmax(scores))
@@ -183,15 +190,27 @@ class _RidgesCV(Linearly):
         return np.asarray(y, float)
 
 
-class _Identity(RegressorMixin, Theirs):
-    def __init__(self, classifier: bool = False) -> None:
-        self.classifier = classifier
+class _Identity(RegressorMixin, BaseEstimator):
+    """Predicts what it is given."""
 
     def fit(self, X: Any, y: Any) -> Any:
         return self
 
     def predict(self, X: Any) -> Any:
         return X
+
+
+class _Signs(ClassifierMixin, BaseEstimator):
+    """Decides by scores that it is given."""
+
+    def __init__(self, classes: Any = None) -> None:
+        self.classes_ = self.classes = classes
+
+    def fit(self, X: Any, y: Any) -> Any:
+        return self
+
+    def predict(self, X: Any) -> Any:
+        return self.classes[(X > 0).astype(int) if X.ndim == 1 else X.argmax(axis=1)]
 
     def decision_function(self, X: Any) -> Any:
         return X
@@ -204,7 +223,7 @@ class RidgeCV(MultiOutputMixin, RegressorMixin, _RidgesCV, stands_for=theirs.Rid
         self._remember(X, y)
         machine = KernelRidge(kernel=Linear(), offset=bool(self.fit_intercept))
         self.alpha_ = self._chosen(X, y, sample_weight, machine)
-        self.keep(clone(machine).set_params(lam=FromAlpha(self.alpha_))).fit(X, y, sample_weight)
+        self.keep(clone(machine).set_params(lam=FromAlpha(self.alpha_)), X).fit(X, y, sample_weight)
         return self
 
     def _score(self, scorer: Any, predicted: np.ndarray, y: Any) -> float:
@@ -225,11 +244,20 @@ class RidgeClassifierCV(ClassifierMixin, _RidgesCV, stands_for=theirs.RidgeClass
             class_weight=self.class_weight,
         )
         self.alpha_ = self._chosen(X, _one_question(y), sample_weight, machine)
-        self.keep(clone(machine).set_params(lam=FromAlpha(self.alpha_))).fit(X, y, sample_weight)
+        self.keep(clone(machine).set_params(lam=FromAlpha(self.alpha_)), X).fit(X, y, sample_weight)
         return self
 
     def decision_function(self, X: Any) -> np.ndarray:
         return self.fitted().decision_function(X)
+
+    @property
+    def coef_(self) -> np.ndarray:
+        coef = super().coef_
+        return coef[0] if len(coef) == 1 else coef
+
+    def _score(self, scorer: Any, predicted: np.ndarray, y: Any) -> float:
+        said = predicted[:, 0] if predicted.shape[1] == 1 else predicted
+        return scorer(_Signs(np.unique(y)), said, np.asarray(y))
 
     def _many(self, y: Any) -> bool:
         return True
@@ -289,6 +317,7 @@ class _Logistics(ClassifierMixin, Linearly):
             class_weight=self.class_weight,
             solver="auto" if said else stopping(Newton, self, 100),
             **said,
+            **({"warm_start": True} if getattr(self, "warm_start", False) else {}),
         )
 
     def _columns(self, X: Any) -> Any:
@@ -299,7 +328,7 @@ class _Logistics(ClassifierMixin, Linearly):
 
     @property
     def coef_(self) -> np.ndarray:
-        coef = np.atleast_2d(self.fitted().coef_)
+        coef = np.atleast_2d(self.cast(self.fitted().coef_))
         return coef[:, :-1] if self._is_penalised() else coef
 
     @property
@@ -307,8 +336,8 @@ class _Logistics(ClassifierMixin, Linearly):
         if not self.fit_intercept:
             return np.zeros(len(self.coef_))
         if self._is_penalised():
-            return np.atleast_2d(self.fitted().coef_)[:, -1] * self.intercept_scaling
-        return np.atleast_1d(self.fitted().intercept_)
+            return self.cast(np.atleast_2d(self.fitted().coef_)[:, -1] * self.intercept_scaling)
+        return np.atleast_1d(self.cast(self.fitted().intercept_))
 
     @property
     def n_iter_(self) -> np.ndarray:
@@ -341,7 +370,7 @@ class LogisticRegression(_Logistics, stands_for=theirs.LogisticRegression):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         if self.solver == "liblinear" and len(np.unique(y)) > 2:
             raise ValueError("The 'liblinear' solver does not support multiclass classification")
-        self.keep(self._machine(self.C, self.l1_ratio)).fit(self._columns(X), y, sample_weight)
+        self.keep(self._machine(self.C, self.l1_ratio), X).fit(self._columns(X), y, sample_weight)
         return self
 
 
@@ -370,11 +399,22 @@ class LogisticRegressionCV(_Logistics, stands_for=theirs.LogisticRegressionCV):
                 scores[i, 0, j] = score(X[test], y[test], **extra)
                 columns = [one.coef_, one.intercept_[:, None]] if self.fit_intercept else [one.coef_]
                 coefs[i].append(np.hstack(columns))
-        best = int(scores.mean(axis=(0, 1)).argmax())
-        self.Cs_, self.scores_, self.coefs_paths_ = Cs, scores[:, 0], np.array(coefs)
-        self.C_, self.l1_ratio_ = float(Cs[best]), 0.0
-        self.keep(self._machine(self.C_, 0.0)).fit(self._columns(X), y, sample_weight)
+        best_C = float(Cs[int(scores.mean(axis=(0, 1)).argmax())])
+        if not self.refit:
+            raise lacking("coefficients that are means over folds (refit=False)")
+        self.keep(self._machine(best_C, 0.0), X).fit(self._columns(X), y, sample_weight)
+        self.Cs_, self.l1_ratios_ = Cs, np.array([0.0])
+        self._show(scores, np.array(coefs)[:, None], best_C)
         return self
+
+    def _show(self, scores: np.ndarray, coefs: np.ndarray, best: float) -> None:
+        """What was found on the way: (folds, ratios, λ) and (folds, ratios, λ, classes, weights)."""
+        self.scores_, self.coefs_paths_, self.C_, self.l1_ratio_ = scores, coefs, best, 0.0
+        if self.use_legacy_attributes in (True, "warn"):
+            classes = self.classes_ if len(self.classes_) > 2 else self.classes_[1:]
+            self.scores_ = {label: scores[:, 0] for label in classes}
+            self.coefs_paths_ = {label: coefs[:, 0, :, i] for i, label in enumerate(classes)}
+            self.C_, self.l1_ratio_ = np.full(len(classes), best), np.zeros(len(classes))
 
     def _shared(self) -> dict[str, Any]:
         names = ("fit_intercept", "solver", "class_weight", "max_iter", "intercept_scaling", "penalty")
@@ -398,7 +438,7 @@ class HuberRegressor(RegressorMixin, Linearly, stands_for=theirs.HuberRegressor)
             lam=price(FromAlpha, self.alpha),
             offset=bool(self.fit_intercept),
         )
-        self.keep(machine).fit(X, y, sample_weight)
+        self.keep(machine, X).fit(X, y, sample_weight)
         return self
 
 
@@ -421,7 +461,7 @@ class QuantileRegressor(RegressorMixin, Linearly, stands_for=theirs.QuantileRegr
             offset=bool(self.fit_intercept),
             **said,
         )
-        self.keep(machine).fit(X, y, sample_weight)
+        self.keep(machine, X).fit(X, y, sample_weight)
         return self
 
 

@@ -58,10 +58,6 @@ class Near(Theirs):
     def _asked(self) -> dict[str, Any]:
         raise NotImplementedError
 
-    @property
-    def effective_metric_(self) -> str:
-        raise AttributeError(f"{type(self).__name__} by mercer has no internal 'effective_metric_'")
-
     def kneighbors(self, X: Any = None, n_neighbors: Any = None, return_distance: bool = True) -> Any:
         return self._search("kneighbors")(X, n_neighbors, return_distance)
 
@@ -93,10 +89,6 @@ class _Predicts(Near):
 class _Labels(ClassifierMixin, _Predicts):
     def predict_proba(self, X: Any) -> Any:
         return self.fitted().predict_proba(X)
-
-    @property
-    def outputs_2d_(self) -> bool:
-        raise AttributeError(f"{type(self).__name__} by mercer has no internal 'outputs_2d_'")
 
 
 class KNeighborsClassifier(_Labels, stands_for=theirs.KNeighborsClassifier):

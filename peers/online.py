@@ -96,7 +96,7 @@ class Stepwise(Theirs):
         if self.warm_start and "machine_" in vars(self):
             self.machine_.set_params(**self._machine(True).get_params(deep=False))
         else:
-            self.keep(self._machine(True))
+            self.keep(self._machine(True), X)
         X, y, weights = self._in_order(X, y, self._weights(y, weights))
         self.machine_.fit(X, y, weights)
         return self
@@ -108,7 +108,7 @@ class Stepwise(Theirs):
     def _learn(self, X: Any, y: Any, weights: Any, **classes: Any) -> Any:
         X, y, weights = self._arrays(X, y, weights)
         if "machine_" not in vars(self):
-            self.keep(self._machine(False))
+            self.keep(self._machine(False), X)
         self.machine_.partial_fit(X, y, sample_weight=weights, **classes)
         return self
 
@@ -116,12 +116,12 @@ class Stepwise(Theirs):
 
     @property
     def coef_(self) -> np.ndarray:
-        coef = np.atleast_2d(self.fitted().coef_)
+        coef = np.atleast_2d(self.cast(self.fitted().coef_))
         return coef if self.wide else coef[0]
 
     @property
     def intercept_(self) -> np.ndarray:
-        return np.atleast_1d(np.asarray(self.fitted().intercept_, float))
+        return np.atleast_1d(self.cast(self.fitted().intercept_))
 
     @property
     def n_iter_(self) -> int:

@@ -7,6 +7,7 @@ classes, so that scorers, searches and pipelines are theirs, around machines of 
 from __future__ import annotations
 
 import importlib
+import re
 import sys
 from typing import Any
 
@@ -67,7 +68,7 @@ def judged(excinfo: pytest.ExceptionInfo) -> tuple[str, str]:
     line = f"{type(excinfo.value).__name__}: {said}"[:300]
     if "Lacking" in said:
         return "lacking", line
-    if any(words in said for words in _INSIDE):
+    if any(words in said for words in _INSIDE) or re.search(r"hasattr\(.*, '_\w+'\)", said):
         return "inside", line
     if any(words in said for words in _WORDS):
         return "words", line

@@ -89,7 +89,7 @@ class _Classifies(ClassifierMixin, Libsvm):
             probability=self.probability is True,
             random_state=self.random_state,
         )
-        self.keep(machine).fit(X, y, sample_weight)
+        self.keep(machine, X).fit(X, y, sample_weight)
         return self
 
     def _order(self) -> np.ndarray:
@@ -131,10 +131,6 @@ class _Classifies(ClassifierMixin, Libsvm):
         k = len(self.fitted().classes_)
         return np.full(k * (k - 1) // 2, self.fitted().solution_.iterations, dtype=np.int32)
 
-    @property
-    def class_weight_(self) -> np.ndarray:
-        raise AttributeError(f"{type(self).__name__} by mercer has no internal 'class_weight_'")
-
     def predict(self, X: Any) -> np.ndarray:
         if self.break_ties and self.decision_function_shape == "ovo":
             raise ValueError("break_ties must be False when decision_function_shape is 'ovo'")
@@ -168,7 +164,7 @@ class _Regresses(RegressorMixin, Libsvm):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         said = self._start(X, sample_weight)
         machine = ours(KernelSVR, **said, lam=price(FromC, self.C), **self._asked())
-        self.keep(machine).fit(X, y, sample_weight)
+        self.keep(machine, X).fit(X, y, sample_weight)
         return self
 
 
@@ -265,7 +261,7 @@ class LinearSVC(ClassifierMixin, Liblinear, stands_for=theirs.LinearSVC):
                 raise lacking("Crammer and Singer's loss of several classes")
             loss = losses.CrammerSinger()
         machine = ours(KernelClassifier, **said, loss=loss, class_weight=self.class_weight)
-        self.keep(machine).fit(self._columns(X), y, sample_weight)
+        self.keep(machine, X).fit(self._columns(X), y, sample_weight)
         return self
 
     def decision_function(self, X: Any) -> np.ndarray:
@@ -280,7 +276,7 @@ class LinearSVR(RegressorMixin, Liblinear, stands_for=theirs.LinearSVR):
         squared = self.loss == "squared_epsilon_insensitive"
         loss = (SquaredEpsilonInsensitive if squared else EpsilonInsensitive)(float(self.epsilon))
         machine = ours(KernelRegressor, **self._said(), loss=loss)
-        self.keep(machine).fit(self._columns(X), y, sample_weight)
+        self.keep(machine, X).fit(self._columns(X), y, sample_weight)
         return self
 
     def _one(self, coef: np.ndarray) -> np.ndarray:

@@ -29,10 +29,11 @@ class KernelPCAOfTheirs(
         machine = ours(
             KernelPCA,
             kernel=kernel_of(self, X),
-            n_components=self.n_components,
+            # Directions without variance are left out first.
+            n_components=None if self.remove_zero_eig else self.n_components,
             random_state=_number(self.random_state),
         )
-        self.keep(machine).fit(X)
+        self.keep(machine, X).fit(X)
         return self
 
     @property
@@ -50,7 +51,7 @@ class KernelPCAOfTheirs(
         return self.fitted().n_components_
 
     def transform(self, X: Any) -> np.ndarray:
-        return self.fitted().transform(X)
+        return self.fitted().transform(X)[:, : self.n_components]
 
     def fit_transform(self, X: Any, y: Any = None) -> np.ndarray:
         return self.fit(X).transform(X)
@@ -87,8 +88,7 @@ class _Means(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Th
         if callable(init):
             init = init(X, self.n_clusters, random_state=check_random_state(self.random_state))
         if isinstance(init, str):
-            usual = {"k-means++": 1, "random": 10 if isinstance(self, KMeans) else 3}[init]
-            return {"init": init, "n_init": usual if self.n_init == "auto" else int(self.n_init)}
+            return {"init": init} if self.n_init == "auto" else {"init": init, "n_init": int(self.n_init)}
         init = np.asarray(init)
         if init.shape[0] != self.n_clusters:
             raise ValueError(f"The shape of the initial centers {init.shape} does not match n_clusters")
@@ -105,7 +105,11 @@ class _Means(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Th
 
     @property
     def cluster_centers_(self) -> np.ndarray:
-        return self.fitted().centroids_
+        return self.cast(self.fitted().centroids_)
+
+    @cluster_centers_.setter
+    def cluster_centers_(self, value: Any) -> None:
+        assert np.array_equal(value, self.cluster_centers_), "centres of another machine"
 
     @property
     def labels_(self) -> np.ndarray:
@@ -140,7 +144,7 @@ class KMeans(_Means, stands_for=sklearn.cluster.KMeans):
         machine = self._machine(
             X, **self._starts(X, sample_weight), max_iter=int(self.max_iter), tol=float(self.tol)
         )
-        self.keep(machine).fit(X, sample_weight=sample_weight)
+        self.keep(machine, X).fit(X, sample_weight=sample_weight)
         return self
 
     @property
@@ -155,7 +159,7 @@ class MiniBatchKMeans(_Means, stands_for=sklearn.cluster.MiniBatchKMeans):
         machine = self._machine(X, **self._starts(X, weights))
         if not hasattr(machine, "partial_fit"):
             raise lacking("k-means by batches")
-        return self.keep(machine)
+        return self.keep(machine, X)
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         X = X.tocsr() if sp.issparse(X) else np.asarray(X)
