@@ -6,8 +6,8 @@
 
 A failure is one of five kinds. *wrong*: another result than the test asks for. *lacking*: there is no such
 thing here. *inside*: the test looks at what is scikit-learn's own business. *words*: the right kind of error
-or warning, in other words. *design*: ours answers otherwise on purpose, refuses, or answers what theirs refuses
-(said by hand). Tests that ask nothing of a machine of ours are not counted.
+or warning, in other words. *design*: another answer on purpose, or one where theirs refuses (said by hand).
+Tests that ask nothing of a machine of ours are not counted.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from mercer import representations
+from mercer import kernels, representations
 from mercer.estimators import FromAlpha, FromC
 from mercer.kernels import (
     ChiSquared,
@@ -155,7 +155,7 @@ def net(l1_ratio: float, positive: bool = False) -> Any:
 def price(cls: Any, value: Any) -> Any:
     """λ in their words; without a penalty only where there are machines without."""
     if isinstance(value, (np.ndarray, list, tuple)) and np.size(value) > 1:
-        raise lacking("one λ a target")
+        return _each(cls, value)
     value = value.item() if isinstance(value, np.ndarray) else value
     if (cls is FromAlpha and value == 0) or (cls is FromC and value == np.inf):
         try:
@@ -163,6 +163,15 @@ def price(cls: Any, value: Any) -> Any:
         except ValueError:
             raise lacking("no penalty (λ = 0)") from None
     return cls(value)
+
+
+def _each(cls: Any, values: Any) -> Any:
+    """One λ a target."""
+    try:
+        cls(list(values)).validate()
+    except (ValueError, TypeError):
+        raise lacking("one λ a target") from None
+    return cls([float(value) for value in values])
 
 
 def kernel_of(theirs: Any, X: Any) -> Any:
@@ -196,6 +205,7 @@ def named_kernel(name: str, gamma: float, degree: float, coef0: float) -> Any:
         "sigmoid": lambda: Sigmoid(gamma, coef0),
         "cosine": Cosine,
         "chi2": lambda: ChiSquared(gamma),
+        **({"additive_chi2": kernels.AdditiveChiSquared} if hasattr(kernels, "AdditiveChiSquared") else {}),
         "precomputed": Precomputed,
     }
     if name not in made:

@@ -428,13 +428,12 @@ class HuberRegressor(RegressorMixin, Linearly, stands_for=theirs.HuberRegressor)
     """The scale is found with the weights, so that epsilon counts in its units."""
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
-        name = next((n for n in ("ScaledHuber", "ConcomitantHuber") if hasattr(losses, n)), None)
-        if name is None:
+        if not hasattr(losses, "ScaledHuber"):
             raise lacking("Huber's loss with its scale estimated")
         machine = ours(
             KernelRegressor,
             kernel=Linear(),
-            loss=getattr(losses, name)(self.epsilon),
+            loss=losses.ScaledHuber(float(self.epsilon), scale=None),
             lam=price(FromAlpha, self.alpha),
             offset=bool(self.fit_intercept),
         )

@@ -110,10 +110,9 @@ class ConstantKernel(ByMercer, theirs.ConstantKernel):
 
 class WhiteKernel(ByMercer, theirs.WhiteKernel):
     def ours(self) -> Any:
-        for name in ("White", "WhiteNoise"):
-            if hasattr(kernels, name):
-                return getattr(kernels, name)(self.noise_level), {"noise_level": {"variance": 1.0}}
-        raise lacking("white noise as a kernel")
+        if not hasattr(kernels, "White"):
+            raise lacking("white noise as a kernel")
+        return self.noise_level * kernels.White(), {"noise_level": {"factor": 1.0}}
 
 
 class PairwiseKernel(ByMercer, theirs.PairwiseKernel):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,10 @@ class Libsvm(Theirs):
         if sample_weight is not None and (np.asarray(sample_weight) < 0).any():
             raise lacking("negative weights, which mean absence")
         self.vars_sparse = sp.issparse(X)
-        return {"kernel": kernel_of(self, X), "solver": stopping(Dual, self, -1)}
+        said = {"kernel": kernel_of(self, X), "solver": stopping(Dual, self, -1)}
+        if self.kernel == "sigmoid" and "indefinite" in inspect.signature(KernelSVC.__init__).parameters:
+            said["indefinite"] = "allow"
+        return said
 
     def _order(self) -> np.ndarray:
         """Support vectors in LIBSVM's order, as places in ours."""

@@ -13,7 +13,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_random_state
 
-from mercer import features
+from mercer import features, kernels
 from mercer.estimators import KernelKMeans, KernelPCA
 from mercer.kernels import Gaussian, Linear
 from peers.adapter import Theirs, kernel_of, lacking, named_kernel, ours, width
@@ -257,26 +257,24 @@ def _map(name: str, *known: str) -> Any:
 class AdditiveChi2Sampler(_Maps, stands_for=maps.AdditiveChi2Sampler):
     def fit(self, X: Any, y: Any = None) -> Any:
         made = _map("a feature map of the additive χ² kernel", "AdditiveChiSquaredFeatures")
-        self.keep(ours(made, steps=self.sample_steps, interval=self.sample_interval)).fit(X)
+        self.keep(ours(made, steps=self.sample_steps, interval=self.sample_interval), X).fit(X)
         return self
 
 
 class SkewedChi2Sampler(_Maps, stands_for=maps.SkewedChi2Sampler):
     def fit(self, X: Any, y: Any = None) -> Any:
         made = _map("a feature map of the skewed χ² kernel", "SkewedChiSquaredFeatures")
+        kernel = kernels.SkewedChiSquared(float(self.skewedness))
         machine = ours(
-            made,
-            skewedness=self.skewedness,
-            n_features=self.n_components,
-            random_state=_number(self.random_state),
+            made, kernel=kernel, n_features=self.n_components, random_state=_number(self.random_state)
         )
-        self.keep(machine).fit(X)
+        self.keep(machine, X).fit(X)
         return self
 
 
 class PolynomialCountSketch(_Maps, stands_for=maps.PolynomialCountSketch):
     def fit(self, X: Any, y: Any = None) -> Any:
-        made = _map("sketches of a polynomial kernel", "TensorSketch", "TensorSketchFeatures")
+        made = _map("sketches of a polynomial kernel", "PolynomialSketch")
         kernel = named_kernel("poly", float(self.gamma), self.degree, float(self.coef0))
         machine = ours(
             made, kernel=kernel, n_features=self.n_components, random_state=_number(self.random_state)
