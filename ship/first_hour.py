@@ -89,10 +89,12 @@ def export() -> None:
 
 
 def cluster() -> None:
+    import numpy as np
+
     from mercer.engines import Dask
 
     try:
-        Dask().place(line()[0])
+        Dask().place(np.array(line()[0]))
     except ValueError as error:  # Dask is there, a cluster is not
         assert "there is no Dask client" in str(error)
 
