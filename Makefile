@@ -29,8 +29,9 @@ $(VENV)/.torch: $(STAMP)
 	touch $@
 
 test-gpu: $(VENV)/.torch
-	TRITON_INTERPRET=1 $(BIN)/python -m pytest -n auto --dist worksteal -q tests/engines/test_cuda.py tests/engines/test_cuda_dense.py tests/estimators/test_tensors.py \
-		tests/estimators/test_perceptron.py tests/losses/test_function.py
+	TRITON_INTERPRET=1 $(BIN)/python -m pytest -n auto --dist worksteal -q tests/engines/test_cuda.py tests/engines/test_cuda_dense.py tests/estimators/test_tensors.py tests/estimators/test_array_api.py \
+		tests/estimators/test_perceptron.py tests/losses/test_function.py tests/engines/test_trees.py tests/tables/model/test_device.py \
+		tests/tables/model/test_on_device.py
 
 # The site, in docs/_build/html; a warning, a dead link, or anything loaded from the network is an error.
 docs: $(STAMP)

@@ -44,11 +44,14 @@ if TYPE_CHECKING:
     from mercer.estimators import KernelClassifier as KernelClassifier
     from mercer.estimators import KernelKMeans as KernelKMeans
     from mercer.estimators import KernelLogistic as KernelLogistic
+    from mercer.estimators import KernelNearestNeighbors as KernelNearestNeighbors
     from mercer.estimators import KernelNeighborsClassifier as KernelNeighborsClassifier
     from mercer.estimators import KernelNeighborsRegressor as KernelNeighborsRegressor
     from mercer.estimators import KernelOneClass as KernelOneClass
     from mercer.estimators import KernelPCA as KernelPCA
     from mercer.estimators import KernelPerceptron as KernelPerceptron
+    from mercer.estimators import KernelRadiusNeighborsClassifier as KernelRadiusNeighborsClassifier
+    from mercer.estimators import KernelRadiusNeighborsRegressor as KernelRadiusNeighborsRegressor
     from mercer.estimators import KernelRegressor as KernelRegressor
     from mercer.estimators import KernelRidge as KernelRidge
     from mercer.estimators import KernelSVC as KernelSVC
@@ -76,6 +79,9 @@ _LAZY = {
     "KernelOneClass": "mercer.estimators",
     "KernelNeighborsClassifier": "mercer.estimators",
     "KernelNeighborsRegressor": "mercer.estimators",
+    "KernelRadiusNeighborsClassifier": "mercer.estimators",
+    "KernelRadiusNeighborsRegressor": "mercer.estimators",
+    "KernelNearestNeighbors": "mercer.estimators",
     "KernelPCA": "mercer.estimators",
     "FromAlpha": "mercer.estimators",
     "FromC": "mercer.estimators",

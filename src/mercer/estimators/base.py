@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -18,7 +18,7 @@ from mercer.estimators.answers import Coefficients
 from mercer.estimators.auto_lam import choose, forecast
 from mercer.estimators.elsewhere import Census, engine_at, require_vectors
 from mercer.estimators.inputs import KernelInputs, checked_weights, finite_scores, like
-from mercer.estimators.lam import check_lam, is_auto
+from mercer.estimators.lam import check_lam, is_auto, value_of
 from mercer.estimators.plan import Plan, make_plan, sizes_of, solver_in_memory, unknowns_elsewhere
 from mercer.estimators.tensors import on_host
 from mercer.features.base import generator
@@ -33,6 +33,7 @@ from mercer.rows import lives_elsewhere
 from mercer.solvers import Problem, Solution
 from mercer.solvers.convex import semidefinite
 from mercer.solvers.journal import Journal
+from mercer.solvers.targets import solve
 
 
 class KernelMachine(Coefficients, KernelInputs):
@@ -50,6 +51,8 @@ class KernelMachine(Coefficients, KernelInputs):
 
     # λ times the coefficients that a fit begins with, one row an example.
     _start: np.ndarray | None = None
+    # What steps begin with, if anything.
+    _begin: Begin | None = None
     # What remembers how far a fit is.
     _journal: Journal | None = None
     holds = {"function_": Function, "coding_": TargetCoding, "solution_": Solution, "loss_": Loss}
@@ -146,7 +149,8 @@ class KernelMachine(Coefficients, KernelInputs):
             solver = (
                 plan.solver if census is None else solver_in_memory(kernel, loss, plan, X, targets.shape[1])
             )
-            lam, reason = choose(problem, X, squares, total, solver)
+            guessed = replace(problem, loss=loss.guessed(targets, problem.w))
+            lam, reason = choose(guessed, X, squares, total, solver)
             if census is not None:
                 # λn is what stays about the same with more rows.
                 lam *= len(targets) / census.n
@@ -154,7 +158,9 @@ class KernelMachine(Coefficients, KernelInputs):
             plan = replace(plan, reasons=(*plan.reasons[:-1], reason))
         else:
             total = total if census is None else census.weight
-            lam = self.lam.value(total) if hasattr(self.lam, "value") else float(self.lam)
+            lam = value_of(self.lam, total, targets.shape[1])
+        if np.ndim(lam) or loss.unsettled:
+            _require_apart(loss, census, "lam has a value for each output" if np.ndim(lam) else f"{loss!r}")
         problem = self._adapt(replace(problem, lam=lam))
         return problem if census is None else census.everywhere(problem, built, coding), built, coding, plan
 
@@ -191,10 +197,14 @@ class KernelMachine(Coefficients, KernelInputs):
 
     def _adapt(self, problem: Problem) -> Problem:
         """What a subclass wants said differently, or besides, to the solver."""
-        start = self._start
-        if start is None or start.shape != problem.y.shape:
-            return problem
-        return replace(problem, start=start / problem.lam)
+        start, begin = self._start, self._begin
+        if start is not None and start.shape == problem.y.shape:
+            problem = replace(problem, start=start / problem.lam)
+        if begin is not None and begin.coef.shape == (problem.A.shape[1], problem.y.shape[1]):
+            # With a coefficient for each example these are slopes over λ.
+            factor = begin.lam / problem.lam if problem.full else 1.0
+            problem = replace(problem, begin=(begin.coef * factor, begin.intercept))
+        return problem
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, checkpoint: Any = None) -> Self:
         """Fit f to (X, y).
@@ -221,7 +231,8 @@ class KernelMachine(Coefficients, KernelInputs):
     ) -> Self:
         """`fit`, beginning at the coefficients of a machine fitted to a similar problem.
 
-        Of use where the solver has one coefficient per example (`Dual`); otherwise it is `fit`.
+        Of use to solvers that go step by step: `Dual`, `Newton`, `GradientDescent`, `Coordinate`. Others find
+        their solution at once, and then it is `fit`.
 
         Parameters
         ----------
@@ -229,6 +240,7 @@ class KernelMachine(Coefficients, KernelInputs):
         rows : int array, which of that machine's examples X holds; all of them, if not given
         """
         self._start = None if other is None else start_at(other, rows)
+        self._begin = None if other is None else begin_at(other, rows)
         return self.fit(X, y) if sample_weight is None else self.fit(X, y, sample_weight)
 
     def problem(self, X, y=None, sample_weight=None):
@@ -253,6 +265,9 @@ class KernelMachine(Coefficients, KernelInputs):
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> Problem:
         """Everything `fit` does; returns the problem that was solved."""
+        if getattr(self, "warm_start", False) and hasattr(self, "solution_"):
+            self._start = start_at(self) if self._start is None else self._start
+            self._begin = begin_at(self) if self._begin is None else self._begin
         try:
             problem, built, coding, plan = self._built(X, y, sample_weight)
             if self._journal is not None and not plan.solver.resumes:
@@ -266,9 +281,11 @@ class KernelMachine(Coefficients, KernelInputs):
             raise
         finally:
             journal = self._journal
-            for name in ("_start", "_journal"):  # they were for this fit only
+            for name in ("_start", "_begin", "_journal"):  # they were for this fit only
                 self.__dict__.pop(name, None)
-        solution = plan.solver.run(replace(problem, journal=journal))
+        solution, settled = solve(plan.solver, replace(problem, journal=journal))
+        if settled is not problem.loss:
+            problem, coding = replace(problem, loss=settled), replace(coding, loss=settled)
         claims = solution.certificate.gap is not None
         if not self._definite or (claims and not semidefinite(problem)):
             solution = solution.without_claims()
@@ -315,6 +332,32 @@ def start_at(machine: KernelMachine, rows: np.ndarray | None = None) -> np.ndarr
     if c is None or rows is None:
         return c if c is None else c * machine.lam_
     return c[rows] * (machine.lam_ * len(c) / len(rows))
+
+
+@dataclass(frozen=True, eq=False)
+class Begin:
+    """The coefficients and offsets of a solution, and its λ."""
+
+    coef: np.ndarray
+    intercept: np.ndarray
+    lam: Any
+
+
+def begin_at(machine: KernelMachine, rows: np.ndarray | None = None) -> Begin | None:
+    """Where a machine's solver ended; None where its examples are others, each with a coefficient."""
+    if rows is not None and machine.plan_.representation.name == "full":
+        return None
+    return Begin(machine.solution_.coef, machine.solution_.intercept, machine.lam_)
+
+
+def _require_apart(loss: Loss, census: Census | None, what: str) -> None:
+    """Refuse outputs that differ where they can't be solved for one by one."""
+    if loss.joint:
+        raise ValueError(f"{what}, and {loss!r} ties outputs together: they have one λ")
+    if not loss.alike:
+        raise ValueError(f"{what}, and the outputs of {loss!r} are those of one target: say one λ")
+    if census is not None:
+        raise ValueError(f"{what}: that needs the examples in memory, and they live elsewhere")
 
 
 def _engine_remarks(kernel: Kernel, X: Any, plan: Plan) -> Iterator[str]:

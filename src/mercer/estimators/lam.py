@@ -9,6 +9,20 @@ import numpy as np
 from mercer._params import Params, require_positive
 
 
+def _several(value: Any) -> bool:
+    """Is it a list, one for each output?"""
+    return isinstance(value, (list, tuple)) or (isinstance(value, np.ndarray) and value.ndim > 0)
+
+
+def _require_positive(value: Any, name: str) -> None:
+    for each in value if _several(value) else [value]:
+        require_positive(each.item() if isinstance(each, np.generic) else each, name)
+
+
+def _floats(value: Any) -> Any:
+    return np.array(value, dtype=np.float64) if _several(value) else float(value)
+
+
 class FromC(Params):
     """λ = 1/(2 C Σw): what a machine minimising ½‖f‖² + C Σ w_i V_i would call C > 0.
 
@@ -22,12 +36,12 @@ class FromC(Params):
         self.C = C
 
     def validate(self) -> None:
-        require_positive(self.C, "C")
+        _require_positive(self.C, "C")
 
-    def value(self, total: float) -> float:
+    def value(self, total: float) -> Any:
         """λ for examples whose weights add up to `total`."""
         self.validate()
-        return 1 / (2 * float(self.C) * float(total))
+        return 1 / (2 * _floats(self.C) * float(total))
 
 
 class FromAlpha(Params):
@@ -41,12 +55,12 @@ class FromAlpha(Params):
         self.alpha = alpha
 
     def validate(self) -> None:
-        require_positive(self.alpha, "alpha")
+        _require_positive(self.alpha, "alpha")
 
-    def value(self, total: float) -> float:
+    def value(self, total: float) -> Any:
         """λ for examples whose weights add up to `total`."""
         self.validate()
-        return float(self.alpha) / float(total)
+        return _floats(self.alpha) / float(total)
 
 
 class OtherWords:
@@ -84,8 +98,21 @@ def check_lam(lam: Any) -> None:
         return
     if isinstance(lam, (FromC, FromAlpha)):
         lam.validate()
+    elif _several(lam) and len(lam):
+        for each in lam:
+            if is_auto(each) or _several(each):
+                raise ValueError(f'lam has one positive number for each output, or is "auto", got {lam!r}')
+            check_lam(each)
     elif isinstance(lam, bool) or not isinstance(lam, (int, float, np.number)) or not 0 < lam < np.inf:
         raise ValueError(
             f"lam must be a positive number, got {lam!r}: λ > 0 is what makes the solution unique "
             "(lam='auto' chooses it)"
         )
+
+
+def value_of(lam: Any, total: float, outputs: int) -> Any:
+    """λ as a number, or as one for each output, for examples whose weights add up to `total`."""
+    value = lam.value(total) if hasattr(lam, "value") else _floats(lam)
+    if np.ndim(value) and len(value) != outputs:
+        raise ValueError(f"lam has {len(value)} values, one for each output, and there are {outputs} outputs")
+    return value if np.ndim(value) else float(value)

@@ -287,11 +287,13 @@ def _solvers(loss: Loss, representation: Representation, shape: Shape) -> Iterat
             )
         yield Option(solvers.Passes(), f"{steps}, a pass over all rows each")
     lasso = representation.penalty == "lasso"
+    other = None if lasso else "the penalty is λ‖f‖², not λ‖c‖₁"
     yield Option(
-        solvers.Coordinate(),
-        "penalty λ‖c‖₁: coordinate descent",
-        None if lasso else "the penalty is λ‖f‖², not λ‖c‖₁",
+        solvers.Interior(),
+        f"penalty λ‖c‖₁, {loss!r} has kinks: an interior-point method",
+        other if not lasso or _kinked(loss) else f"{loss!r} has no kinks",
     )
+    yield Option(solvers.Coordinate(), "penalty λ‖c‖₁: coordinate descent", other)
     if _swept(loss) and shape.sparse and shape.unknowns > _FEW_COUNTED:  # fewer can be factored
         yield Option(solvers.Dual(), f"{loss!r}, sparse features: its dual problem, an example at a time")
     if _kinked(loss):

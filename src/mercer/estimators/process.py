@@ -5,6 +5,7 @@ from __future__ import annotations
 from copy import deepcopy
 from typing import Any
 
+import numpy as np
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
@@ -44,8 +45,10 @@ class Process(Numbered):
     def __getstate__(self):
         # The training data would make every saved model as large as they are.
         state = dict(super().__getstate__())
-        for name in ("_problem", "_view"):
+        for name in ("_problem", "_view", "_left_out"):
             state.pop(name, None)
+        if getattr(state.get("conformal_"), "method", "") == "jackknife+":  # nothing without the data
+            del state["conformal_"]
         return state
 
     def __copy__(self):
@@ -58,7 +61,11 @@ class Process(Numbered):
         shared = {name: self.__dict__[name] for name in ("_problem",) if name in self.__dict__}
         made = type(self).__new__(type(self))
         memo[id(self)] = made
-        own = {name: value for name, value in self.__dict__.items() if name not in ("_problem", "_view")}
+        own = {
+            name: value
+            for name, value in self.__dict__.items()
+            if name not in ("_problem", "_view", "_left_out")
+        }
         made.__dict__.update(deepcopy(own, memo), **shared)
         return made
 
@@ -180,6 +187,10 @@ class Process(Numbered):
 
     def _observations(self, what: str) -> Observations:
         problem = self.training_problem(what)
+        if np.ndim(problem.lam):
+            raise ValueError(
+                f"{what} needs one λ for all outputs, which share a Gaussian process: fit a machine for each"
+            )
         if isinstance(problem.B, L1):
             raise ValueError(f"{what} needs the penalty λ‖f‖²: Lasso's is no Gaussian prior")
         return Observations.of(problem, self.function_, self.check_new, self.coding_.one_dimensional)

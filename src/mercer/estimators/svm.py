@@ -14,7 +14,7 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 from mercer._state import NUMBER, require_held
 from mercer._xp import take
 from mercer.engines import available_memory
-from mercer.estimators.base import KernelMachine, start_at
+from mercer.estimators.base import KernelMachine
 from mercer.estimators.calibration import Calibration
 from mercer.estimators.classification import Classifier
 from mercer.estimators.inputs import GAUSSIAN
@@ -72,8 +72,6 @@ class SupportVectors(KernelMachine):
         return c
 
     def _fit(self, X, y, sample_weight):
-        if self.warm_start and self._start is None and hasattr(self, "solution_"):
-            self._start = start_at(self)
         problem = super()._fit(X, y, sample_weight)
         # Centres and features do not keep the examples.
         self._vectors = None
@@ -89,7 +87,7 @@ class KernelSVC(SupportVectors, Classifier):
 
     In the usual words, C = 1/(2λn): see `from_C`. More than two classes are told apart pair by pair and by
     vote ("ovo", as LIBSVM does; ties go to the larger sum of scores), with the same C in every pair, or one
-    against the rest ("ovr").
+    against the rest ("ovr"). With several columns of labels every column is learned by itself, "ovr".
 
     Parameters
     ----------
@@ -144,6 +142,13 @@ class KernelSVC(SupportVectors, Classifier):
     def _encode(self, loss, y):
         if self.multiclass not in ("ovo", "ovr"):
             raise ValueError(f"multiclass must be 'ovo' or 'ovr', got {self.multiclass!r}")
+        if np.ndim(y) == 2:
+            if self.probability:
+                raise ValueError(
+                    "probability=True calibrates one label, and y has several columns: KernelLogistic has "
+                    "probabilities of each"
+                )
+            return super()._encode(loss, y)
         k = len(np.unique(y))
         if self.multiclass == "ovo" and k > 2:
             # Targets, coefficients and a copy: one number for every example and pair.
@@ -165,6 +170,10 @@ class KernelSVC(SupportVectors, Classifier):
         if self.learns_elsewhere(X):
             return self
         labels, sample_weight = self._check_y(on_host(y)), on_host(sample_weight)
+        if labels.ndim == 2:
+            if self.solution_.dual_coef is not None:
+                self._counts = np.count_nonzero(self.solution_.dual_coef, axis=0)
+            return self
         if self.solution_.dual_coef is not None:
             places = np.searchsorted(self.classes_, labels)[self.support_]
             self._counts = np.bincount(places, minlength=len(self.classes_))
@@ -176,7 +185,7 @@ class KernelSVC(SupportVectors, Classifier):
 
     @property
     def n_support_(self) -> np.ndarray:
-        """How many support vectors each class has."""
+        """How many support vectors each class has; with several labels an example, each output."""
         self._dual()
         return self._counts
 

@@ -54,7 +54,8 @@ def doubt(kernel: Kernel, points: Any) -> Verdict | None:
     if by_rule(kernel):
         return None
     if isinstance(kernel, Finite) and np.ndim(points) == 1:
-        return _of_matrix(kernel.values(), np.unique(points))
+        found = _of_matrix(kernel.values(), kernel.rows(np.unique(points)))
+        return None if found is None else kernel.named(found)
     n = points.shape[0]
     count = min(n, max(_LEAST, min(_MOST, n // _SHARE)))
     rows = np.sort(np.random.default_rng(0).permutation(n)[:count])

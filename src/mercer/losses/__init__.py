@@ -3,13 +3,14 @@
 from mercer.losses.base import Loss
 from mercer.losses.counts import Poisson
 from mercer.losses.function import FunctionLoss
-from mercer.losses.margin import Exponential, Hinge, Logistic, SquaredHinge
+from mercer.losses.margin import Exponential, Hinge, Logistic, ModifiedHuber, SquaredHinge
 from mercer.losses.multinomial import Multinomial
 from mercer.losses.quantile import Quantile
 from mercer.losses.regression import (
     Absolute,
     EpsilonInsensitive,
     Huber,
+    ScaledHuber,
     Squared,
     SquaredEpsilonInsensitive,
 )
@@ -23,9 +24,11 @@ __all__ = [
     "Huber",
     "Logistic",
     "Loss",
+    "ModifiedHuber",
     "Multinomial",
     "Poisson",
     "Quantile",
+    "ScaledHuber",
     "Squared",
     "SquaredEpsilonInsensitive",
     "SquaredHinge",

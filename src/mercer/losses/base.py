@@ -124,6 +124,8 @@ class Loss(Params, ABC):
     alike: bool = True
     # Has the offset a price of its own, as in one-class problems? (`Problem.offset_price`)
     prices_offset: bool = False
+    # Has it a parameter that is to be found with f? Then it says what `mercer.solvers.targets` asks for.
+    unsettled: bool = False
     # What a refusal suggests for a loss with kinks.
     refusal_hint: str = "use solver='dual' (exact) or solver='smoothing' (for many examples)"
 
@@ -131,6 +133,10 @@ class Loss(Params, ABC):
     def curved(self) -> bool:
         """Is there a second derivative to be had?"""
         return self.smooth and type(self).hess is not Loss.hess
+
+    def guessed(self, y: Array, w: Array) -> Loss:
+        """This loss, with what would be found together with f guessed from the targets alone."""
+        return self
 
     # -- targets ----------------------------------------------------------------------------------
 

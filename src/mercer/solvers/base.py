@@ -37,7 +37,7 @@ class Solver(Params):
 
     Capabilities a problem may have: "quadratic" (the loss is squared error), "smooth" (it has a
     derivative), "curved" (and a second one), "dual" (it is a maximum over lines or parabolas), "ridge" (the
-    penalty is a quadratic form), "lasso" (it is λ‖c‖₁).
+    penalty is a quadratic form), "lasso" (it is λ‖c‖₁, or an elastic net).
 
     Examples
     --------

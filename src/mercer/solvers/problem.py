@@ -22,11 +22,14 @@ class Problem:
     y : (n, t) encoded targets
     loss : the loss V
     lam : float > 0
+        Of a problem as a machine has it also one for each output: solvers get those of one λ
+        (`mercer.solvers.targets`).
     weights : (n,) with mean 1, or None
     offset : bool
     offset_price : float
         The coefficient of b in the objective, beyond what the loss says; for one-class problems.
     start : (n, t) coefficients to begin from, or None; for one coefficient per example
+    begin : (coefficients, offsets) to begin from, as solutions have them, or None; for those that go by steps
     sample : Problem, or None
         Where examples live elsewhere: the problem of a sample of them, in memory. `y` has no rows then.
     journal : Journal, or None
@@ -51,11 +54,12 @@ class Problem:
     B: Operator
     y: np.ndarray
     loss: Any
-    lam: float
+    lam: Any
     weights: np.ndarray | None = None
     offset: bool = False
     offset_price: float = 0.0
     start: np.ndarray | None = None
+    begin: tuple[np.ndarray, np.ndarray] | None = None
     sample: Problem | None = None
     journal: Any = None
     rng: np.random.Generator = field(default_factory=lambda: np.random.default_rng(0))
