@@ -115,6 +115,10 @@ class _Means(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Th
     def labels_(self) -> np.ndarray:
         return self.fitted().labels_.astype(np.int32)
 
+    @labels_.setter
+    def labels_(self, value: Any) -> None:
+        assert np.array_equal(value, self.labels_), "labels of another machine"
+
     @property
     def inertia_(self) -> float:
         return float(self.fitted().inertia_)
@@ -142,14 +146,15 @@ class _Means(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Th
 class KMeans(_Means, stands_for=sklearn.cluster.KMeans):
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         machine = self._machine(
-            X, **self._starts(X, sample_weight), max_iter=int(self.max_iter), tol=float(self.tol)
+            X, **self._starts(X, sample_weight), max_iter=int(self.max_iter) - 1, tol=float(self.tol)
         )
         self.keep(machine, X).fit(X, sample_weight=sample_weight)
         return self
 
     @property
     def n_iter_(self) -> int:
-        return int(self.fitted().n_iter_)
+        # The first means are those of the start, which theirs counts.
+        return int(self.fitted().n_iter_) + 1
 
 
 class MiniBatchKMeans(_Means, stands_for=sklearn.cluster.MiniBatchKMeans):
@@ -169,8 +174,9 @@ class MiniBatchKMeans(_Means, stands_for=sklearn.cluster.MiniBatchKMeans):
         if not isinstance(self.init, str):
             size = n  # labels of all rows are the start
         weights = None if sample_weight is None else np.asarray(sample_weight, float)
-        for _ in range(int(self.max_iter) if size < n else 10):
-            rows = rng.permutation(n)[:size] if size < n else np.arange(n)
+        first = min(n, max(size, 3 * int(self.n_clusters)))  # what the start is drawn from
+        for i in range(int(self.max_iter)):
+            rows = rng.permutation(n)[: size if i else first] if size < n else np.arange(n)
             machine.partial_fit(X[rows], sample_weight=None if weights is None else weights[rows])
         self._labels = machine.predict(X).astype(np.int32)
         self._energy = -float(machine.score(X, sample_weight=sample_weight))
@@ -187,6 +193,10 @@ class MiniBatchKMeans(_Means, stands_for=sklearn.cluster.MiniBatchKMeans):
     def labels_(self) -> np.ndarray:
         self.fitted()
         return self._labels
+
+    @labels_.setter
+    def labels_(self, value: Any) -> None:
+        assert np.array_equal(value, self._labels), "labels of another machine"
 
     @property
     def inertia_(self) -> float:
