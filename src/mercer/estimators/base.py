@@ -5,7 +5,7 @@ from __future__ import annotations
 import numbers
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import clone
@@ -264,7 +264,7 @@ class KernelMachine(Coefficients, KernelInputs):
             problem = replace(problem, begin=(begin.coef * factor, begin.intercept))
         return problem
 
-    def fit(self, X, y=None, sample_weight=None, *, checkpoint=None):
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, checkpoint: Any = None) -> Self:
         """Fit f to (X, y).
 
         Parameters
@@ -284,7 +284,9 @@ class KernelMachine(Coefficients, KernelInputs):
         self._fit(X, y, sample_weight)
         return self
 
-    def fit_from(self, other: KernelMachine | None, X, y, sample_weight=None, rows=None):
+    def fit_from(
+        self, other: KernelMachine | None, X: Any, y: Any, sample_weight: Any = None, rows: Any = None
+    ) -> Self:
         """`fit`, beginning at the coefficients of a machine fitted to a similar problem.
 
         Of use to solvers that go step by step: `Dual`, `Newton`, `GradientDescent`, `Coordinate`. Others find

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from copy import copy
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
@@ -51,7 +51,7 @@ class KernelInputs(Worded, FileToFile, BaseEstimator):
     holds: dict[str, Any] = {"kernel_": Kernel}
     fitted_by = "function_"
 
-    def set_params(self, **params):
+    def set_params(self, **params: Any) -> Self:
         """Set parameters; those of a kernel or another part on a copy, which nobody else holds."""
         for name in {key.partition("__")[0] for key in params if "__" in key}:
             if name == "kernel" and isinstance(getattr(self, name, None), str):
@@ -64,7 +64,7 @@ class KernelInputs(Worded, FileToFile, BaseEstimator):
         return super().set_params(**params)
 
     @classmethod
-    def from_gamma(cls, gamma: float, **parameters: Any):
+    def from_gamma(cls, gamma: float, **parameters: Any) -> Self:
         """The machine with the Gaussian kernel exp(−gamma·‖x−z‖²), whose width is σ = 1/√(2·gamma).
 
         >>> from mercer import KernelPCA

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -72,7 +72,7 @@ class OtherWords:
     """Constructors of machines with a parameter `lam`, for those who know C or alpha."""
 
     @classmethod
-    def from_C(cls, C: float = 1.0, **parameters: Any):
+    def from_C(cls, C: float = 1.0, **parameters: Any) -> Self:
         """The machine that minimises ½‖f‖² + C Σ w_i V_i: λ = 1/(2 C Σw).
 
         >>> from mercer import KernelLogistic
@@ -82,7 +82,7 @@ class OtherWords:
         return cls(lam=FromC(C), **parameters)  # type: ignore[call-arg]
 
     @classmethod
-    def from_alpha(cls, alpha: float = 1.0, **parameters: Any):
+    def from_alpha(cls, alpha: float = 1.0, **parameters: Any) -> Self:
         """The machine that minimises Σ w_i V_i + α‖f‖²: λ = α/Σw.
 
         >>> from mercer import KernelRidge
