@@ -223,7 +223,7 @@ _RATES = {
 
 def _of_descent(said: Said) -> list[Instead]:
     """Of machines that learn one example at a time: scikit-learn's SGDClassifier and SGDRegressor."""
-    found = []
+    found: list[Instead] = []
     if "averaging" not in said.takes:
         return found
     words = said.words
