@@ -132,6 +132,8 @@ def fit(
     with spinner(quiet, 60 * minutes, as_json) as step:
         step(f"Reading {name}")
         data, more = _data(source, roles, target, memory, quiet)
+        if checkpoint is not None:
+            more["checkpoint"] = checkpoint
         with _going_on(checkpoint):
             model = mercer.fit(
                 data,
@@ -143,8 +145,7 @@ def fit(
                 progress=step,
                 **judging.asked(),
                 **more,
-                **({} if checkpoint is None else {"checkpoint": checkpoint}),
-                **({} if engine == "auto" else {"engine": engine}),
+                engine=engine,
             )
         said = ["--target", target, "--minutes", f"{minutes:g}", "--seed", str(seed)]
         said += [] if memory is None else ["--memory", memory]
