@@ -5,6 +5,7 @@ strict xfail that carries its sentence; a cell that becomes possible fails until
 """
 
 import inspect
+from functools import partial
 
 import numpy as np
 import pytest
@@ -13,13 +14,14 @@ from mercer import KernelClassifier, KernelRegressor, losses, representations, s
 from mercer.features import RandomFourierFeatures
 from mercer.kernels import Gaussian, Polynomial
 from mercer.losses import Loss
-from mercer.representations import Features, Full, Lasso, Nystrom, Representation
+from mercer.representations import ElasticNet, Features, Full, Lasso, Nystrom, Representation
 from mercer.solvers import (
     CG,
     Coordinate,
     Dual,
     GradientDescent,
     IncompatibleError,
+    Interior,
     Newton,
     Passes,
     Smoothing,
@@ -30,10 +32,12 @@ from oracles import (
     LOSSES,
     gaussian,
     kinked_minimum,
+    kinked_net_minimum,
     kinks_of_loss,
-    lasso_minimum,
     minimum,
+    net_minimum,
     of_loss,
+    shares_minimum,
     whitening,
 )
 
@@ -63,6 +67,8 @@ TUNED = {
 SOLVERS = [cls(**TUNED.get(cls, {})) for cls in exported(solvers, Solver)]
 # Without FunctionLoss, which needs a function: tests/losses/test_function.py.
 ALL_LOSSES = [cls() for cls in exported(losses, Loss) if cls is not losses.FunctionLoss]
+# Representations whose penalty is no quadratic form: what the oracles take.
+NETS = {"lasso": {}, "net": {"ratio": 0.5}, "positive": {"ratio": 0.5, "positive": True}}
 FOURIER = RandomFourierFeatures(n_features=16, random_state=0)
 EXPLICIT_KERNEL = Polynomial(2, c=1.0)
 # name: (kernel, representation)
@@ -72,6 +78,8 @@ REPRESENTATIONS = {
     "explicit": (EXPLICIT_KERNEL, Features()),
     "fourier": (Gaussian(1.0), Features(FOURIER)),
     "lasso": (EXPLICIT_KERNEL, Lasso()),
+    "net": (EXPLICIT_KERNEL, ElasticNet(0.5)),
+    "positive": (EXPLICIT_KERNEL, ElasticNet(0.5, positive=True)),
 }
 
 
@@ -88,7 +96,7 @@ def fourier(P):
 
 def features(name, P):
     """Features of points P in which the penalty is ‖u‖²."""
-    if name in ("explicit", "lasso"):
+    if name == "explicit" or name in NETS:
         return explicit(P)
     if name == "fourier":
         return fourier(P)
@@ -126,6 +134,7 @@ LACKING = {
     "quadratic": "needs the Squared() loss",
     "dual": "needs a loss that is a maximum over lines or parabolas",
     "smooth": "needs a differentiable loss",
+    "simplex": "needs a loss that is a maximum over shares of classes",
     "curved": "needs second derivatives",
     "ridge": "a Lasso representation needs solver='coordinate'",
 }
@@ -133,12 +142,13 @@ LACKING = {
 
 def impossible(loss, name, solver):
     """What stands in the way of this cell, in the words of the refusals; by what solver and loss declare."""
-    penalty = "lasso" if name == "lasso" else "ridge"
+    penalty = "lasso" if name in NETS else "ridge"
     declared = {
         "smooth": loss.smooth,
         "curved": loss.curved,
         "quadratic": loss.quadratic,
         "dual": loss.has_dual,
+        "simplex": loss.simplex,
     }
     has = {penalty, *(capability for capability, holds in declared.items() if holds)}
     reasons = [LACKING[need] for need in solver.requires - has]
@@ -174,13 +184,15 @@ def oracle(loss, name, offset, weighted):
         Phi, Phi_new, (_, y) = features(name, X), features(name, NEW), data(loss)
         w = W if weighted else None
         V = LOSSES.get(type(loss).__name__) or (of_loss(loss) if loss.smooth else None)
-        if V is None:
+        kinds = NETS.get(name)
+        if loss.simplex:
+            u, b, value = shares_minimum(Phi, y, LAM, w, offset)
+        elif V is None:
             kinked = KINKED.get(type(loss).__name__) or kinks_of_loss(loss)
-            u, b, value = kinked_minimum(kinked, Phi, y, LAM, w, offset)
-        elif name == "lasso":
-            parts = [lasso_minimum(V, Phi, y[:, j : j + 1], LAM, w, offset) for j in range(y.shape[1])]
-            u, b = np.stack([p[0] for p in parts], axis=1), np.array([p[1] for p in parts])
-            value = sum(p[2] for p in parts)
+            find = kinked_minimum if kinds is None else partial(kinked_net_minimum, **kinds)
+            u, b, value = find(kinked, Phi, y, LAM, w, offset)
+        elif kinds is not None:
+            u, b, value = net_minimum(V, Phi, y, LAM, w, offset, **kinds)
         else:
             u, b, value = minimum(V, Phi, y, LAM, w, offset)
         ORACLE[key] = Phi @ u + b, Phi_new @ u + b, value
@@ -196,7 +208,7 @@ def test_cell(loss, name, solver, offset, weighted):
     assert fitted.solution_.certificate.objective == pytest.approx(value, rel=accuracy)
     scores = fitted.scores(np.vstack([X, NEW]))
     expected = np.vstack([here, there])
-    tol = 1e-3 if name == "lasso" or isinstance(solver, GradientDescent) else 1e-5
+    tol = 1e-3 if name in NETS or isinstance(solver, GradientDescent) else 1e-5
     tol = 1e-4 if not loss.smooth else tol
     allowed = tol * max(np.abs(expected).max(), 1)
     if isinstance(solver, Smoothing):
@@ -207,7 +219,7 @@ def test_cell(loss, name, solver, offset, weighted):
 
 @pytest.mark.parametrize("loss", ALL_LOSSES, ids=lambda v: type(v).__name__)
 @pytest.mark.parametrize("solver", SOLVERS, ids=lambda v: v.name)
-@pytest.mark.parametrize("name", ["full", "lasso"])
+@pytest.mark.parametrize("name", ["full", "lasso", "net"])
 def test_refusals_say_what_the_matrix_says(loss, name, solver):
     reasons = impossible(loss, name, solver)
     if not reasons:
@@ -219,11 +231,11 @@ def test_refusals_say_what_the_matrix_says(loss, name, solver):
 
 
 def test_the_whole_library_takes_part():
-    assert {type(s) for s in SOLVERS} >= {CG, Newton, GradientDescent, Coordinate, Dual, Smoothing}
+    assert {type(s) for s in SOLVERS} >= {CG, Newton, GradientDescent, Coordinate, Interior, Dual, Smoothing}
     # What these declare, on which the matrix goes by, from the textbooks.
     assert {type(loss).__name__ for loss in ALL_LOSSES if loss.smooth} >= set(LOSSES)
     assert {type(loss).__name__ for loss in ALL_LOSSES if not loss.smooth} >= set(KINKED)
-    envelopes = {*KINKED, "Squared", "Huber", "SquaredHinge", "SquaredEpsilonInsensitive"}
+    envelopes = {*KINKED, "Squared", "Huber", "SquaredHinge", "ModifiedHuber", "SquaredEpsilonInsensitive"}
     for loss in ALL_LOSSES:
         if (V := type(loss).__name__) in {*LOSSES, *KINKED}:
             assert (loss.quadratic, loss.has_dual, loss.curved) == (
@@ -247,9 +259,13 @@ def test_the_whole_library_takes_part():
     )  # every smooth loss × ridge representation × Newton and descent, at least
 
 
-@pytest.mark.parametrize("name", ["full", "nystrom", "explicit", "fourier"])
+@pytest.mark.parametrize("name", ["full", "nystrom", "explicit", "fourier", "lasso", "positive"])
 @pytest.mark.parametrize("loss", ALL_LOSSES, ids=lambda v: type(v).__name__)
 def test_auto_finds_a_way(loss, name):
+    if loss.simplex and name in NETS:
+        with pytest.raises(IncompatibleError, match="second derivatives"):
+            machine(loss, name, "auto", True).fit(X, data(loss)[0], W)
+        return
     fitted = machine(loss, name, "auto", True).fit(X, data(loss)[0], W)
     here, _, value = oracle(loss, name, True, True)
     assert fitted.solution_.certificate.objective == pytest.approx(value, rel=5e-7)

@@ -14,6 +14,7 @@ from mercer.solvers import (
     Cholesky,
     Coordinate,
     GradientDescent,
+    Interior,
     Newton,
     Problem,
     Solution,
@@ -46,7 +47,10 @@ def test_penalties():
         assert "a Lasso representation needs solver='coordinate'" in solver.refusal(Squared(), "lasso")
     assert Coordinate().refusal(Squared(), "lasso") is None
     assert "use it with representation=Lasso()" in Coordinate().refusal(Squared(), "ridge")
-    assert "knows the Squared() and Logistic() losses" in Coordinate().refusal(Hinge(), "lasso")
+    assert "solver='interior', which takes losses with kinks" in Coordinate().refusal(Hinge(), "lasso")
+    assert Interior().refusal(Hinge(), "lasso") is None
+    assert "use solver='coordinate'" in Interior().refusal(Logistic(), "lasso")
+    assert "use it with representation=Lasso()" in Interior().refusal(Hinge(), "ridge")
 
 
 @pytest.mark.parametrize(

@@ -13,10 +13,12 @@ from sklearn.utils.metaestimators import available_if
 from mercer import _resolve
 from mercer.estimators.answers import Likely
 from mercer.estimators.base import KernelMachine
-from mercer.estimators.inputs import GAUSSIAN, checked_weights
+from mercer.estimators.inputs import GAUSSIAN, checked_labels, checked_weights
 from mercer.estimators.lam import OtherWords
 from mercer.estimators.tensors import follows_data, on_host
 from mercer.losses import Logistic, Loss, Multinomial
+from mercer.losses.coding import LabelCoding
+from mercer.losses.several import SeveralLabels
 
 
 def _class_factors(chosen, y: np.ndarray, weights: np.ndarray) -> np.ndarray:
@@ -50,8 +52,19 @@ def _chosen_factors(chosen: dict, labels: list) -> np.ndarray:
 
 
 class Classifier(OtherWords, Likely, KernelMachine):
+    holds = {"coding_": (LabelCoding, SeveralLabels)}
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = True
+        tags.target_tags.multi_output = True
+        return tags
+
+    def _check_y(self, y: Any) -> np.ndarray:
+        return checked_labels(y, several=True)
+
     def _encode(self, loss, y):
-        return loss.encode_labels(y)
+        return SeveralLabels.learn(loss, y) if np.ndim(y) == 2 else loss.encode_labels(y)
 
     def _example_weights(self, y, sample_weight):
         chosen = getattr(self, "class_weight", None)
@@ -61,6 +74,13 @@ class Classifier(OtherWords, Likely, KernelMachine):
             return sample_weight
         y = self._check_y(on_host(y))
         weights = checked_weights(sample_weight, y)
+        if y.ndim == 2:
+            if chosen is not None:
+                raise ValueError(
+                    "class_weight weighs examples by their label, and here they have several: give weights "
+                    "of examples, sample_weight"
+                )
+            return weights
         if chosen is not None:
             weights = weights * _class_factors(chosen, y, weights)
         left = np.unique(y[weights > 0])
@@ -83,10 +103,16 @@ class Classifier(OtherWords, Likely, KernelMachine):
             return y
         y = self._check_y(on_host(y))
         # Any label will do for an example that is absent: one that others have makes no class of its own.
+        if y.ndim == 2:
+            return np.where((weights > 0)[:, None], y, y[weights.argmax()])
         return np.where(np.isin(y, np.unique(y[weights > 0])), y, y[weights.argmax()])
 
     def fit(self, X, y=None, sample_weight=None, *, checkpoint=None):
-        """Fit f to labelled examples; parameters as in `KernelRidge.fit`."""
+        """Fit f to labelled examples; parameters as in `KernelRidge.fit`.
+
+        y may have several columns: an indicator matrix of the labels an example has, or several labels. Every
+        column is then learned by itself, with the same kernel and λ.
+        """
         super().fit(X, y, sample_weight, checkpoint=checkpoint)
         self.classes_ = self.coding_.classes
         return self
@@ -96,14 +122,17 @@ class Classifier(OtherWords, Likely, KernelMachine):
     def predict_log_proba(self, X):
         """Logarithm of `predict_proba`."""
         with np.errstate(divide="ignore"):
-            return np.log(self.predict_proba(on_host(X)))
+            P = self.predict_proba(on_host(X))
+            return [np.log(each) for each in P] if isinstance(P, list) else np.log(P)
 
 
 @dataclass(eq=False, repr=False)
 class KernelClassifier(Classifier):
     """Kernel classification with any loss: minimise (1/n) Σ w_i V(y_i, f(x_i)) + λ‖f‖².
 
-    Two classes are coded ±1. More are done one against the rest, or jointly by Multinomial().
+    Two classes are coded ±1. More are done one against the rest, or jointly by Multinomial(). y may have
+    several columns, which are learned each by itself: indicators of labels, as scikit-learn has them (then
+    predictions, scores and probabilities are (n, labels)), or labels of several kinds.
 
     Parameters
     ----------
@@ -117,6 +146,11 @@ class KernelClassifier(Classifier):
     class_weight : dict, "balanced" or None
         Factors for the weights of the examples of each class; "balanced": such that the weights of each
         class add up to the same.
+    warm_start : as in `KernelRegressor`
+    indefinite : None, "clip", "flip" or "allow"
+        What to do with a function that is no kernel on the examples: refuse it, unless it says that it is
+        wanted; take negative eigenvalues of its matrix for 0, or for positive, and answer new points by the
+        same change; or take it as it is, with a warning (a stationary point is found then). See `plan_`.
 
     Attributes
     ----------
@@ -141,7 +175,11 @@ class KernelClassifier(Classifier):
     engine: Any = "auto"
     offset: bool = True
     class_weight: Any = None
+    warm_start: bool = False
+    indefinite: str | None = None
     random_state: Any = None
+
+    _takes_zero = True
 
     def loss_for(self, y) -> Loss:
         return _resolve.loss_of(self.loss, classification=True)
@@ -153,15 +191,17 @@ class KernelLogistic(Classifier):
 
     Two classes: minimise (1/n) Σ w_i log(1 + exp(−y_i f(x_i))) + λ‖f‖², P(y=+1|x) = 1/(1+exp(−f(x))).
     k classes: k functions, P(y=l|x) = exp f_l(x) / Σ_m exp f_m(x), penalty λ Σ ‖f_l‖².
+    Several labels an example (y with several columns): each by itself, one against the rest.
 
     Parameters
     ----------
     kernel : Kernel, str or function of two points
     lam : as in `KernelRegressor`
-        scikit-learn's ``LogisticRegression(C)`` on explicit features is λ = 1/(2Cn): see `from_C`.
+        scikit-learn's ``LogisticRegression(C)`` on explicit features is λ = 1/(2Cn): see `from_C`. 0 (C = ∞)
+        is the maximum of the likelihood; where classes can be told apart there is none, and fit says so.
     solver : "auto", "newton", "descent" or a Solver
     representation, engine, offset, random_state : as in `KernelRidge`
-    class_weight : as in `KernelClassifier`
+    class_weight, warm_start : as in `KernelClassifier`
 
     Attributes
     ----------
@@ -187,7 +227,10 @@ class KernelLogistic(Classifier):
     engine: Any = "auto"
     offset: bool = True
     class_weight: Any = None
+    warm_start: bool = False
     random_state: Any = None
 
+    _takes_zero = True
+
     def loss_for(self, y) -> Loss:
-        return Logistic() if len(np.unique(y)) <= 2 else Multinomial()
+        return Logistic() if np.ndim(y) == 2 or len(np.unique(y)) <= 2 else Multinomial()

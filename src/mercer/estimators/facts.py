@@ -18,6 +18,7 @@ from mercer.functions import FeatureFunction, Function, KernelFunction
 from mercer.kernels import Kernel, Precomputed
 from mercer.losses import Loss
 from mercer.losses.pairs import PairCoding
+from mercer.losses.several import SeveralLabels
 from mercer.operators import squares_of
 
 
@@ -74,7 +75,8 @@ def facts_of(machine: Any, X: Any, y: Any) -> Facts | None:
     known = (
         isinstance(machine, KernelInputs) and hasattr(machine, "function_") and hasattr(machine, "coding_")
     )
-    if not known or getattr(machine, "votes_", None) is not None:
+    several = known and isinstance(machine.coding_, SeveralLabels)
+    if not known or several or getattr(machine, "votes_", None) is not None:
         return None
     f, coding, points = machine.function_, machine.coding_, machine.check_new(X)
     scores = np.asarray(machine.scores(X), dtype=np.float64)

@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import math
 from copy import copy
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils import assert_all_finite
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, column_or_1d, validate_data
+from sklearn.utils.validation import _check_sample_weight, check_array, column_or_1d, validate_data
 
 from mercer import _resolve
 from mercer._params import Params
 from mercer._state import parameters_of, require
 from mercer._warnings import frames_inside
 from mercer._words import Worded, translated
-from mercer._xp import as_csr, frozen, n_points
+from mercer._xp import as_csr, frozen, issparse, n_points
 from mercer.engines import Engine
 from mercer.estimators.elsewhere import FileToFile
+from mercer.estimators.machine_html import machine_html
 from mercer.estimators.tensors import engine_for, on_host, remember
 from mercer.functions import Function, KernelFunction
 from mercer.kernels import Finite, Gaussian, Precomputed
@@ -27,6 +28,7 @@ from mercer.kernels.base import Kernel
 from mercer.kernels.door import admit
 from mercer.kernels.named import needed
 from mercer.kernels.points import FOR_OBJECTS, as_objects, require_one_kind, shortened
+from mercer.losses.several import SeveralLabels
 from mercer.rows import Rows, lives_elsewhere
 
 # What machines take if no kernel is named: one object, which nobody changes (see `set_params`).
@@ -49,9 +51,11 @@ class KernelInputs(Worded, FileToFile, BaseEstimator):
     holds: dict[str, Any] = {"kernel_": Kernel}
     fitted_by = "function_"
 
-    def set_params(self, **params):
+    def set_params(self, **params: Any) -> Self:
         """Set parameters; those of a kernel or another part on a copy, which nobody else holds."""
         for name in {key.partition("__")[0] for key in params if "__" in key}:
+            if name == "kernel" and isinstance(getattr(self, name, None), str):
+                self.kernel = _resolve.kernel_of(self.kernel)  # a word has no parameters
             if isinstance(getattr(self, name, None), Params):
                 setattr(self, name, copy(getattr(self, name)))
         said = translated(type(self), params)
@@ -60,7 +64,7 @@ class KernelInputs(Worded, FileToFile, BaseEstimator):
         return super().set_params(**params)
 
     @classmethod
-    def from_gamma(cls, gamma: float, **parameters: Any):
+    def from_gamma(cls, gamma: float, **parameters: Any) -> Self:
         """The machine with the Gaussian kernel exp(−gamma·‖x−z‖²), whose width is σ = 1/√(2·gamma).
 
         >>> from mercer import KernelPCA
@@ -72,12 +76,20 @@ class KernelInputs(Worded, FileToFile, BaseEstimator):
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         try:
-            kernel = _resolve.kernel_of(self.kernel)
+            kernel = self.asked_kernel()
         except (TypeError, ValueError):
             return tags  # fit will say what is wrong
         tags.input_tags.pairwise = isinstance(kernel, Precomputed)
         tags.input_tags.sparse = bool(kernel.sparse)
         return tags
+
+    def asked_kernel(self) -> Kernel:
+        """The kernel that was given, by whatever name."""
+        return _resolve.kernel_of(self.kernel)
+
+    def _html_repr(self) -> str:
+        """What notebooks show: scikit-learn's diagram and, once fitted, what is known of the fit."""
+        return machine_html(self)
 
     def check_X(self, X: Any, kernel: Kernel, *, reset: bool) -> Any:
         """Points as this kernel takes them; `reset`: their features are those that `predict` will expect."""
@@ -135,7 +147,7 @@ class KernelInputs(Worded, FileToFile, BaseEstimator):
 
         `parts` are what else the machine was given: value objects, or None.
         """
-        kernel = clone(_resolve.kernel_of(self.kernel))
+        kernel = clone(self.asked_kernel())
         engine: Engine = _resolve.engine_of(engine_for(self.engine, X))
         for part in (kernel, engine, *parts):
             if part is not None:
@@ -247,7 +259,8 @@ class KernelInputs(Worded, FileToFile, BaseEstimator):
         return scores, self.coding_
 
     def _check_answers(self, coding: Any, outputs: int) -> None:
-        require(coding.classes is None or len(coding.classes) > 1, "there is one class only")
+        one = coding.classes is None or len(coding.classes) > 1 or isinstance(coding, SeveralLabels)
+        require(one, "there is one class only")
         require(coding.n_outputs == outputs, f"{coding.n_outputs} outputs are made of {outputs} functions")
         require(getattr(self, "classes_", None) is coding.classes, "classes_ are others than coded")
 
@@ -265,9 +278,19 @@ class KernelInputs(Worded, FileToFile, BaseEstimator):
                 getattr(machine, method)(point)
 
 
-def checked_labels(y: Any) -> np.ndarray:
-    """Labels as an array, or a ValueError that says why they can't be learned."""
-    y = column_or_1d(y, warn=True)
+def checked_labels(y: Any, several: bool = False) -> np.ndarray:
+    """Labels as an array, or a ValueError that says why they can't be learned.
+
+    `several`: columns of them are welcome, too, and indicators as a sparse matrix.
+    """
+    if several and issparse(y):
+        y = y.toarray()
+    if several and not isinstance(y, np.ndarray) and hasattr(y, "__len__"):
+        y = np.asarray(y)
+    if several and np.ndim(y) == 2 and np.shape(y)[1] > 1:
+        y = check_array(y, dtype=None, ensure_min_samples=0, input_name="y")
+    else:
+        y = column_or_1d(y, warn=True)
     try:
         assert_all_finite(y, input_name="y")
     except TypeError:  # pandas' missing value answers no comparison with yes or no

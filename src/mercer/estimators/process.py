@@ -5,6 +5,7 @@ from __future__ import annotations
 from copy import deepcopy
 from typing import Any
 
+import numpy as np
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
@@ -44,8 +45,10 @@ class Process(Numbered):
     def __getstate__(self):
         # The training data would make every saved model as large as they are.
         state = dict(super().__getstate__())
-        for name in ("_problem", "_view"):
+        for name in ("_problem", "_view", "_left_out"):
             state.pop(name, None)
+        if getattr(state.get("conformal_"), "method", "") == "jackknife+":  # nothing without the data
+            del state["conformal_"]
         return state
 
     def __copy__(self):
@@ -58,7 +61,11 @@ class Process(Numbered):
         shared = {name: self.__dict__[name] for name in ("_problem",) if name in self.__dict__}
         made = type(self).__new__(type(self))
         memo[id(self)] = made
-        own = {name: value for name, value in self.__dict__.items() if name not in ("_problem", "_view")}
+        own = {
+            name: value
+            for name, value in self.__dict__.items()
+            if name not in ("_problem", "_view", "_left_out")
+        }
         made.__dict__.update(deepcopy(own, memo), **shared)
         return made
 
@@ -72,6 +79,14 @@ class Process(Numbered):
                 "with its data), or its examples live elsewhere. Fit it to arrays"
             )
         return self._problem
+
+    def require_noise(self, what: str) -> None:
+        """Refuse machines without a penalty."""
+        if getattr(self, "lam_", None) == 0:
+            raise ValueError(
+                f"{what} needs λ > 0, which is the variance of the noise: this machine has lam=0, and goes "
+                "through its examples where it can"
+            )
 
     def _require_process(self, what: str) -> None:
         """Refuse machines that are no Gaussian process."""
@@ -162,6 +177,9 @@ class Process(Numbered):
     ) -> Posterior:
         check_is_fitted(self, "function_")
         seen = self._observations(what)
+        self.require_noise(what)
+        if getattr(self, "indefinite", None) in ("clip", "flip"):
+            raise ValueError(f"{what} needs a kernel whose matrix was not changed: leave out indefinite=")
         if not getattr(self, "_definite", True):
             raise ValueError(
                 f"{self.kernel_!r} is no kernel on these points (its matrix is not semidefinite): "
@@ -180,6 +198,10 @@ class Process(Numbered):
 
     def _observations(self, what: str) -> Observations:
         problem = self.training_problem(what)
+        if np.ndim(problem.lam):
+            raise ValueError(
+                f"{what} needs one λ for all outputs, which share a Gaussian process: fit a machine for each"
+            )
         if isinstance(problem.B, L1):
             raise ValueError(f"{what} needs the penalty λ‖f‖²: Lasso's is no Gaussian prior")
         return Observations.of(problem, self.function_, self.check_new, self.coding_.one_dimensional)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,19 +11,20 @@ from sklearn.utils.validation import check_array
 from mercer import _resolve
 from mercer.estimators.answers import Numbered
 from mercer.estimators.base import KernelMachine
+from mercer.estimators.conformal import WithIntervals
 from mercer.estimators.elsewhere import require_ordinary
 from mercer.estimators.inputs import GAUSSIAN, require_numbers
 from mercer.estimators.lam import OtherWords
 from mercer.estimators.process import Process
 from mercer.estimators.scoring import Determination, PinballShare
 from mercer.losses import Loss, Squared
-from mercer.solvers import loo
+from mercer.solvers import Problem, loo
 
 # Above this, squares of squares are ordinary numbers: variances of squared errors are looked at.
 _SMALLEST = 1e-70
 
 
-class Regressor(OtherWords, Numbered, KernelMachine):
+class Regressor(WithIntervals, OtherWords, Numbered, KernelMachine):
     def _check_y(self, y: Any) -> np.ndarray:
         require_numbers(y, "y")
         y = check_array(y, ensure_2d=False, allow_nd=False, dtype=None, input_name="y", ensure_min_samples=0)
@@ -50,6 +51,13 @@ class KernelRegressor(Process, Regressor):
         In scikit-learn's terms alpha = λn, C = 1/(2λn): see `from_alpha`, `from_C`.
     solver : "auto", "cholesky", "cg", "newton", "dual", "smoothing", "descent" or a Solver
     representation, engine, offset, random_state : as in `KernelRidge`
+    warm_start : bool
+        Begin where the last fit ended, if that had as many coefficients: for a path of λ. Of use with solvers
+        that go step by step; the solution is the same.
+    indefinite : None, "clip", "flip" or "allow"
+        What to do with a function that is no kernel on the examples: refuse it, unless it says that it is
+        wanted; take negative eigenvalues of its matrix for 0, or for positive, and answer new points by the
+        same change; or take it as it is, with a warning (a stationary point is found then). See `plan_`.
 
     Attributes
     ----------
@@ -74,7 +82,11 @@ class KernelRegressor(Process, Regressor):
     solver: Any = "auto"
     engine: Any = "auto"
     offset: bool = True
+    warm_start: bool = False
+    indefinite: str | None = None
     random_state: Any = None
+
+    _takes_zero = True
 
     @property
     def _keeps_problem(self) -> bool:  # type: ignore[override]
@@ -100,10 +112,13 @@ class KernelRidge(Process, Regressor):
     Parameters
     ----------
     kernel : Kernel, str or function of two points
-    lam : "auto", float > 0, FromC(C) or FromAlpha(alpha)
+    lam : "auto", float > 0, list of them, FromC(C) or FromAlpha(alpha)
         λ. "auto" chooses it by leaving one out (of a part of the rows, where they are many), at the
         price of two or three more fits; the value is `lam_`, the reason in `plan_`. scikit-learn's
-        ``KernelRidge(alpha=a)`` is ``lam = a/n``: see `from_alpha`.
+        ``KernelRidge(alpha=a)`` is ``lam = a/n``: see `from_alpha`. With several targets also a list, one
+        λ for each of them; ``FromAlpha([a, b])``, too. 0: of all f that fit best (through all examples, if
+        there are such) the one of least norm; ``solution_.certificate.condition`` says how well that is
+        determined.
     representation : "auto", "full", "nystrom", "features" or a Representation
     solver : "auto", "cholesky", "cg", "newton", "descent" or a Solver
     engine : "auto" or an Engine
@@ -151,6 +166,7 @@ class KernelRidge(Process, Regressor):
     offset: bool = True
     random_state: Any = None
 
+    _takes_zero = True
     _keeps_problem = True  # for leave-one-out, and for posteriors
 
     def loss_for(self, y) -> Loss:
@@ -164,10 +180,22 @@ class KernelRidge(Process, Regressor):
         """
         if "_loo" not in self.__dict__ or self._loo[0] is not self.solution_:
             problem = self.training_problem("loo_residuals")
+            self.require_noise("loo_residuals")
             short = loo.shortage(problem)
             if short is not None:
                 raise ValueError(short)
-            residuals = loo.residuals(problem, [problem.lam])[0]
+            lams = (
+                np.broadcast_to(problem.lam, problem.y.shape[1:]) if np.ndim(problem.lam) else [problem.lam]
+            )
+            found = [
+                loo.residuals(_of_output(problem, j, lams), [float(lam)])[0] for j, lam in enumerate(lams)
+            ]
+            residuals = np.hstack(found)
             residuals = residuals[:, 0] if self.coding_.one_dimensional else residuals
             self._loo: tuple = self.solution_, residuals
         return self._loo[1]
+
+
+def _of_output(problem: Problem, j: int, lams: Any) -> Problem:
+    """The problem of one output, where each has its own λ; else all of it."""
+    return problem if len(lams) == 1 else replace(problem, y=problem.y[:, [j]], lam=float(lams[j]))

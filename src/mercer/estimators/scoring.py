@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from mercer._xp import issparse
 from mercer.estimators.elsewhere import opened, require_weights
 from mercer.rows import Rows, Shard
 from mercer.rows.base import Totals
@@ -45,7 +46,7 @@ class Spread:
 
 @dataclass(frozen=True, eq=False)
 class Accuracy:
-    """The share, by weight, of labels that are predicted."""
+    """The share, by weight, of labels that are predicted; of several an example, all of them."""
 
     name = "accuracy"
     passes = 1
@@ -54,6 +55,11 @@ class Accuracy:
         """Of answers in memory."""
         from sklearn.metrics import accuracy_score
 
+        if np.ndim(predicted) == 2:  # every label of an example has to be right
+            y = np.asarray(y.toarray() if issparse(y) else y)
+            if y.shape != predicted.shape:
+                raise ValueError(f"y has shape {y.shape}, and what is predicted {predicted.shape}")
+            return float(np.average((y == predicted).all(axis=1), weights=w))
         return accuracy_score(y, predicted, sample_weight=w)
 
     def of(self, machine: Any, rows: Rows) -> float:

@@ -21,7 +21,8 @@ from mercer.estimators.base import KernelMachine
 from mercer.estimators.calibration import Calibration
 from mercer.estimators.inputs import KernelInputs
 from mercer.estimators.neighbours import KernelNeighbours
-from mercer.estimators.svm import EDGE
+from mercer.estimators.one_class import EDGE
+from mercer.losses.several import SeveralLabels
 from mercer.online.machine import OnlineMachine
 from mercer.onnx import answers
 from mercer.onnx.scores import scores, votes
@@ -92,6 +93,8 @@ def to_onnx(
     if isinstance(machine, OnlineMachine) and len(getattr(machine, "classes_", [0, 1])) < 2:
         raise TypeError("the machine has met one class only, so there is nothing to tell apart yet")
     check_is_fitted(machine, type(machine).fitted_by)
+    if isinstance(getattr(machine, "coding_", None), SeveralLabels):
+        raise TypeError("several labels an example have no ONNX version: fit and export a machine for each")
     if not machine.kernel_.vectors:
         raise TypeError(f"{machine.kernel_!r} is not a kernel on vectors, so the machine has no ONNX version")
     if has_forest(machine.kernel_):

@@ -130,14 +130,52 @@ class Identity(Operator):
 
 
 class L1(Identity):
-    """Stands for the penalty λ‖c‖₁: no quadratic form, and only solvers that declare it take it.
+    """Stands for the penalty λ(ρ‖c‖₁ + ½(1 − ρ)‖c‖²): no quadratic form, and only some solvers take it.
+
+    Parameters
+    ----------
+    size : int
+    ratio : float, default=1.0
+        ρ between 0 and 1: at 1 it is λ‖c‖₁.
+    positive : bool, default=False
+        Only coefficients c ≥ 0 are looked at.
 
     Examples
     --------
     >>> from mercer.operators import L1
-    >>> L1(3).shape
-    (3, 3)
+    >>> L1(3).shape, L1(2, ratio=0.5).value(np.array([[3.0], [-1.0]]))
+    ((3, 3), 4.5)
     """
+
+    def __init__(self, size: int, ratio: float = 1.0, positive: bool = False):
+        super().__init__(size)
+        self.ratio, self.positive = ratio, positive
+
+    def value(self, C: np.ndarray) -> float:
+        """ρ‖c‖₁ + ½(1 − ρ)‖c‖²"""
+        return self.ratio * float(np.abs(C).sum()) + 0.5 * (1 - self.ratio) * float(np.square(C).sum())
+
+    def left(self, C: np.ndarray, G: np.ndarray, lam: float) -> np.ndarray:
+        """What is left of the slopes at c of the whole objective, where G are those of all but the penalty.
+
+        At c = 0 the slope of least size is taken.
+        """
+        price = lam * self.ratio
+        V = G + lam * (1 - self.ratio) * C
+        if self.positive:
+            return np.where(C > 0, np.abs(V + price), np.maximum(-V - price, 0))
+        return np.where(C != 0, np.abs(V + price * np.sign(C)), np.maximum(np.abs(V) - price, 0))
+
+    def beyond(self, G: np.ndarray) -> np.ndarray:
+        """How large the slopes are that would move c = 0: their size, or −G where c ≥ 0."""
+        return np.maximum(-G, 0) if self.positive else np.abs(G)
+
+    def conjugate(self, G: np.ndarray, lam: float) -> float:
+        """The largest value of −⟨G, c⟩ less the penalty, over all c; with ρ = 1 maybe infinite."""
+        above = np.maximum(self.beyond(G) - lam * self.ratio, 0)
+        if self.ratio == 1:
+            return 0.0 if not above.any() else np.inf
+        return float(np.square(above).sum()) / (2 * lam * (1 - self.ratio))
 
 
 def in_memory(A: Operator, share: float = STORED_SHARE, most_doubles: int | None = None) -> Operator:

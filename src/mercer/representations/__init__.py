@@ -2,13 +2,14 @@
 
 from mercer.features.centres import Centres, KMeansPlusPlus, Leverage, Mixed, PivotedCholesky, Uniform
 from mercer.representations.base import Built, Representation
-from mercer.representations.features import Features, Lasso
+from mercer.representations.features import ElasticNet, Features, Lasso
 from mercer.representations.full import Full
 from mercer.representations.nystrom import Nystrom
 
 __all__ = [
     "Built",
     "Centres",
+    "ElasticNet",
     "Features",
     "Full",
     "KMeansPlusPlus",

@@ -7,6 +7,7 @@ from mercer.solvers.cholesky import Cholesky
 from mercer.solvers.coordinate import Coordinate
 from mercer.solvers.descent import GradientDescent
 from mercer.solvers.dual import Dual
+from mercer.solvers.interior import Interior
 from mercer.solvers.journal import Checkpoint, CheckpointError
 from mercer.solvers.newton import Newton
 from mercer.solvers.passes import Passes
@@ -24,6 +25,7 @@ __all__ = [
     "Dual",
     "GradientDescent",
     "IncompatibleError",
+    "Interior",
     "Newton",
     "Passes",
     "Problem",

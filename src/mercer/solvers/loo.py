@@ -80,7 +80,7 @@ def residuals(problem: Problem, lams: Sequence[float], units: np.ndarray | None 
     if problem.n < 2:
         raise ValueError("leaving one out needs at least two examples")
     if problem.full and problem.weights is None and len(lams) == 1 and alone(units):
-        factor = _doubles(problem.A).factor(float(lams[0]) * (problem.n - 1))
+        factor = doubles(problem.A).factor(float(lams[0]) * (problem.n - 1))
         return _by_factor(factor, problem.w, problem.y.astype(np.float64), problem.offset)[None]
     return path(problem, lams, units).residuals
 
@@ -92,7 +92,7 @@ def _require_ridge(problem: Problem) -> None:
         )
 
 
-def _doubles(A: Operator) -> Operator:
+def doubles(A: Operator) -> Operator:
     """A in float64."""
     return A.at(np.float64) or Matrix(A.dense().astype(np.float64, copy=False))
 
@@ -136,7 +136,7 @@ def full_path(problem: Problem, lams: Sequence[float], units: np.ndarray | None 
     s = np.sqrt(problem.w)
     y = s[:, None] * problem.y.astype(np.float64)
     tell_part("spectrum of the kernel matrix", 0, n, "eigenvectors")
-    spectrum = _doubles(problem.A).spectrum(None if problem.weights is None else s)
+    spectrum = doubles(problem.A).spectrum(None if problem.weights is None else s)
     Qr = spectrum.rotated(np.hstack([y, s[:, None]]) if problem.offset else y)
     lam = np.asarray(lams, dtype=np.float64)
     z = spectrum.solutions(Qr, lam * n)
@@ -298,7 +298,7 @@ class FactoredErrors:
     """
 
     def __init__(self, problem: Problem):
-        self.K, self.s, self.offset = _doubles(problem.A).kept(), np.sqrt(problem.w), problem.offset
+        self.K, self.s, self.offset = doubles(problem.A).kept(), np.sqrt(problem.w), problem.offset
         self.y = self.s[:, None] * problem.y.astype(np.float64)
         self.scale = None if problem.weights is None else self.s
 

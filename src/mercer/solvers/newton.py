@@ -17,6 +17,7 @@ from mercer.solvers.cost import bytes_in_words
 from mercer.solvers.notes import Notes
 from mercer.solvers.preconditioners import low_rank_columns
 from mercer.solvers.problem import Problem, Solution, relative_to
+from mercer.solvers.smooth import FactoredForm
 from mercer.solvers.smooth_examples import DIRECT_EXAMPLES, Direction, Form, PrimalForm, form_of
 
 # Changes of the objective below this, relative to it, are rounding.
@@ -52,6 +53,8 @@ class DescentSolver(Solver):
         starts = [copy(form), *_starts(form, count)]
         # A loss that is flat far from y has no gradient to speak of at f = 0.
         unit = starts[0].norm if convex else max(start.norm for start in starts)
+        if problem.begin is not None:
+            starts[0] = _begun(starts[0], problem)
         with Notes(problem, self.name) as notes:
             runs = self._descents(starts, unit, tol, notes)
         values = [run.form.value for run in runs]
@@ -257,6 +260,23 @@ def line_search(form: Form, direction, *, first: float = 1.0) -> float | None:
                 return step
         step *= 0.5
     return None
+
+
+def _begun(form: Form, problem: Problem) -> Form:
+    """The form at the coefficients that were given, if these are worth more than none."""
+    assert problem.begin is not None
+    coef, offset = problem.begin
+    if coef.shape != (problem.A.shape[1], problem.y.shape[1]) or not np.isfinite(coef).all():
+        return form
+    if isinstance(form, FactoredForm):
+        coef = form.problem.A.adjoint(coef)
+    elif isinstance(form, PrimalForm):
+        T = getattr(form.primal, "T", None)
+        coef = coef if T is None else np.linalg.lstsq(T, coef, rcond=None)[0]
+    other = copy(form)
+    with np.errstate(all="ignore"):
+        other.start(coef, offset if problem.offset else np.zeros_like(offset))
+    return other if other.value < form.value and np.isfinite(other.norm) else form
 
 
 def _starts(form: Form, count: int) -> Iterator[Form]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,6 +9,7 @@ import numpy as np
 from mercer._state import ArraySpec, require
 from mercer._units import one_each
 from mercer.estimators import KernelRidge
+from mercer.estimators.conformal import bound_of
 from mercer.operators import NotPositiveDefinite
 from mercer.selection.path import path_of_units
 from mercer.tables.model.gaps import FEWEST, MOST, Gaps, Known
@@ -101,11 +101,7 @@ class Conformal:
         return self._quantile(coverage) * self.scale(points)
 
     def _quantile(self, coverage: float) -> float:
-        if not 0 < coverage < 1:
-            raise ValueError(f"coverage must lie between 0 and 1, such as 0.9 for 90 %; got {coverage!r}")
-        n = len(self.scores)
-        rank = math.ceil((n + 1) * coverage * (1 - 1e-12))  # 100·0.55 is a little more than 55 in binary
-        return float("inf") if rank > n else float(self.scores[rank - 1])
+        return bound_of(self.scores, coverage)
 
     def widest(self, coverage: float) -> float:
         """The largest half width there is at ordinary rows."""
