@@ -90,7 +90,7 @@ class KernelRadiusNeighborsClassifier(NeighbourVotes, RadiusMachine):
     >>> print(machine.fit(X, y).predict([[0.5], [5.0], [11.0]]))
     ['low' 'far' 'high']
     >>> machine.predict_proba([[1.5]]).round(2)  # classes in order: high, low
-    array([[0.5, 0.5]])
+    array([[0.33, 0.67]])
     """
 
     kernel: Any = GAUSSIAN
