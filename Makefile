@@ -8,7 +8,7 @@ STAMP := $(VENV)/.installed
 # Bytecode is kept, whatever the shell says: else every process that the tests start compiles all of it anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-gpu test-lab docs lint types bench clean
+.PHONY: demo test test-gpu test-lab docs lint types wheel peers bench clean
 
 $(STAMP): pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -21,7 +21,7 @@ demo: $(STAMP)
 
 test: $(STAMP)
 	$(BIN)/python -m pytest -n auto --dist worksteal -q tests --ignore tests/lab/browser
-	$(BIN)/python -m pytest -q --doctest-modules --doctest-glob="*.md" -n auto --dist worksteal src docs README.md CONTRIBUTING.md
+	$(BIN)/python -m pytest -q --doctest-modules --doctest-glob="*.md" -n auto --dist worksteal src docs ship README.md CONTRIBUTING.md SECURITY.md
 
 # The GPU engine without a GPU: Triton's interpreter on a CPU build of torch.
 $(VENV)/.torch: $(STAMP)
@@ -29,8 +29,9 @@ $(VENV)/.torch: $(STAMP)
 	touch $@
 
 test-gpu: $(VENV)/.torch
-	TRITON_INTERPRET=1 $(BIN)/python -m pytest -n auto --dist worksteal -q tests/engines/test_cuda.py tests/engines/test_cuda_dense.py tests/estimators/test_tensors.py \
-		tests/estimators/test_perceptron.py tests/losses/test_function.py
+	TRITON_INTERPRET=1 $(BIN)/python -m pytest -n auto --dist worksteal -q tests/engines/test_cuda.py tests/engines/test_cuda_dense.py tests/estimators/test_tensors.py tests/estimators/test_array_api.py \
+		tests/estimators/test_perceptron.py tests/losses/test_function.py tests/engines/test_trees.py tests/tables/model/test_device.py \
+		tests/tables/model/test_on_device.py
 
 # The site, in docs/_build/html; a warning, a dead link, or anything loaded from the network is an error.
 docs: $(STAMP)
@@ -52,10 +53,19 @@ lint: $(STAMP)
 types: $(STAMP)
 	$(BIN)/mypy
 
+# The wheel, in dist/, and what people do with it in their first hour, in an environment where nothing else is.
+# WHEEL="--python python3.13" is another interpreter; WHEEL=--thorough takes README with each extra alone.
+wheel: $(STAMP)
+	$(BIN)/python ship/try_wheel.py $(WHEEL)
+
+# scikit-learn's own tests with our machines in place of theirs; PEERS="svm ridge" are some of its files.
+peers: $(STAMP)
+	$(BIN)/python -m peers $(PEERS)
+
 # BENCH="products --quick" passes names and options on; docs/performance.md says what they are.
 bench: $(STAMP)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[bench]"
 	$(BIN)/python -m benchmarks $(BENCH)
 
 clean:
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache demo docs/_build docs/gallery docs/api/names
+	rm -rf $(VENV) dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache demo docs/_build docs/gallery docs/api/names

@@ -11,6 +11,7 @@ import numpy as np
 
 import mercer.kernels
 from mercer.kernels import (
+    AdditiveChiSquared,
     ArcCosine,
     BagOfWords,
     ChiSquared,
@@ -51,6 +52,7 @@ from mercer.kernels import (
     Scale,
     ShortestPath,
     Sigmoid,
+    SkewedChiSquared,
     Spectrum,
     Subsequence,
     Substitution,
@@ -58,6 +60,7 @@ from mercer.kernels import (
     VertexHistogram,
     WeightedDegree,
     WeisfeilerLehman,
+    White,
 )
 
 CLASSES = sorted(
@@ -89,6 +92,7 @@ def with_one_more(X):
 
 # Kernels of a class for points in d dimensions. Where a parameter is None the points decide it.
 EXAMPLES = {
+    AdditiveChiSquared: lambda d: [AdditiveChiSquared()],
     ArcCosine: lambda d: [ArcCosine(0), ArcCosine(1), ArcCosine(2)],
     BagOfWords: lambda d: [],  # on strings: see kernels/strings/test_words.py
     ChiSquared: lambda d: [ChiSquared(0.7)],
@@ -103,7 +107,7 @@ EXAMPLES = {
     EdgeHistogram: lambda d: [],  # on graphs: see kernels/graphs
     EditDistance: lambda d: [],  # on strings: see kernels/strings/test_edit.py
     Exp: lambda d: [Gaussian(1.5).exp(), (0.1 * Linear()).exp()],
-    Finite: lambda d: [Finite(metric(d)), Finite(np.ones((d, d)))],
+    Finite: lambda d: [Finite(metric(d)), Finite(np.ones((d, d)))],  # from 1 on: kernels/test_finite.py
     Forest: lambda d: [forest(d)],
     FunctionKernel: lambda d: [
         FunctionKernel(np.dot),
@@ -124,7 +128,15 @@ EXAMPLES = {
         Matern(1.5, 1.0).metric(metric(d)),
         Polynomial(2, 1.0).metric(metric(d)),
     ],
-    Matern: lambda d: [Matern(0.5, 1.2), Matern(1.5, 1.2), Matern(2.5, 1.2), Matern()],
+    Matern: lambda d: [
+        Matern(0.5, 1.2),
+        Matern(1.5, 1.2),
+        Matern(2.5, 1.2),
+        Matern(),
+        Matern(0.7, 1.2),
+        Matern(2, 0.9),
+        Matern(7.5, 1.0),
+    ],
     NamedColumns: lambda d: [],  # on rows of tables: see kernels/test_named.py
     MeanEmbedding: lambda d: [],  # its points are sets: see kernels/test_sets.py
     Mismatch: lambda d: [],  # on strings: see kernels/strings/test_mismatch.py
@@ -140,7 +152,12 @@ EXAMPLES = {
     Overlap: lambda d: [Overlap(), Overlap(np.arange(1.0, d + 1)), Overlap([2] * (d - 1) + [1])],
     Periodic: lambda d: [Periodic(1.7, 0.9)],
     Polynomial: lambda d: [Polynomial(2, 1.0), Polynomial(3, 0.0), Polynomial(1, 0.5)],
-    Power: lambda d: [(Linear() + 1) ** 3, Gaussian(1.0) ** 0.3, RationalQuadratic(1.0, 1.0) ** 0.5],
+    Power: lambda d: [
+        (Linear() + 1) ** 3,
+        Gaussian(1.0) ** 0.3,
+        RationalQuadratic(1.0, 1.0) ** 0.5,
+        (2 * Matern(1.5, 1.0)) ** 0.5,
+    ],
     Precomputed: lambda d: [],  # no function of points: see kernels/test_finite.py
     Product: lambda d: [Gaussian(2.0) * Polynomial(2, 1.0), Laplacian(1.0) * Laplacian(1.0, norm="l1")],
     PullBack: lambda d: [Gaussian(1.0).pullback(with_one_more), Linear().pullback(np.tanh)],
@@ -149,6 +166,7 @@ EXAMPLES = {
     Scale: lambda d: [2.5 * Matern(1.5, 1.0), np.float32(0.3) * Linear()],
     ShortestPath: lambda d: [],
     Sigmoid: lambda d: [Sigmoid(0.8, -0.3)],
+    SkewedChiSquared: lambda d: [SkewedChiSquared(0.7)],
     Spectrum: lambda d: [],  # on strings: see kernels/strings/test_spectrum.py
     Subsequence: lambda d: [],  # on strings: see kernels/strings/test_subsequence.py
     Substitution: lambda d: [],  # on strings: see kernels/strings/test_substitution.py
@@ -156,9 +174,12 @@ EXAMPLES = {
     VertexHistogram: lambda d: [],
     WeightedDegree: lambda d: [],  # on strings: see kernels/strings/test_weighted_degree.py
     WeisfeilerLehman: lambda d: [],
+    White: lambda d: [White()],
 }
 
 
 def on_histograms(kernel):
     """Whether a kernel, or a part of it, takes no negative coordinates."""
-    return any(cls.__name__ in repr(kernel) for cls in (ChiSquared, HistogramIntersection))
+    return any(
+        cls.__name__ in repr(kernel) for cls in (ChiSquared, HistogramIntersection)
+    )  # any of the three of χ²

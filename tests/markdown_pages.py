@@ -74,4 +74,4 @@ def markdown_files(root: Path) -> list[Path]:
     """All pages that people read: those of docs/ that are not made by a build, and those beside it."""
     made = {"_build", "gallery", "names"}
     inside = [path for path in (root / "docs").rglob("*.md") if not made & set(path.parts)]
-    return sorted([*inside, root / "README.md", root / "CONTRIBUTING.md"])
+    return sorted([*inside, root / "README.md", root / "CONTRIBUTING.md", root / "SECURITY.md"])

@@ -113,9 +113,9 @@ class Projection(Oldest):
 class Machine:
     """f = Σ terms[j] k(x_j,·) + b over a stream whose kernel matrix is known."""
 
-    def __init__(self, K, loss, lam, rate, budget=None, offset=False):
+    def __init__(self, K, loss, lam, rate, budget=None, offset=False, since=1):
         self.K, self.loss, self.lam, self.rate, self.budget = K, loss, lam, rate, budget
-        self.offset = offset
+        self.offset, self.since = offset, since
         self.terms, self.sums, self.b, self.b_sum, self.updates = {}, {}, 0.0, 0.0, 0
         self.scores, self.steps = [], 0
 
@@ -150,18 +150,26 @@ class Machine:
                 self.b = self.b + change
             if self.budget is not None:
                 self.budget(self, i)
-        for j, a in self.terms.items():
-            self.sums[j] = self.sums.get(j, 0) + a
-        self.b_sum = self.b_sum + self.b
+        if self.steps >= self.since:
+            for j, a in self.terms.items():
+                self.sums[j] = self.sums.get(j, 0) + a
+            self.b_sum = self.b_sum + self.b
         return self
+
+    @property
+    def counted(self):
+        """Functions in the mean."""
+        return max(self.steps - self.since + 1, 0)
 
     def constant(self, averaged=False):
         """b, the last or the mean."""
-        return (self.b_sum / self.steps if averaged else self.b) + np.zeros(len(self.scores[0]))
+        averaged = averaged and self.counted
+        return (self.b_sum / self.counted if averaged else self.b) + np.zeros(len(self.scores[0]))
 
     def values(self, averaged=False):
         """f (without b) at all points of the stream."""
-        coef = {j: a / self.steps for j, a in self.sums.items()} if averaged else self.terms
+        averaged = averaged and self.counted
+        coef = {j: a / self.counted for j, a in self.sums.items()} if averaged else self.terms
         t = len(self.scores[0])
         return sum((np.outer(self.K[:, j], a) for j, a in coef.items()), np.zeros((len(self.K), t)))
 

@@ -9,7 +9,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 from benchmarks import real
-from benchmarks.accuracy import boosted_trees, curves, kernel_machines, known, page, runner, score, sets
+from benchmarks.accuracy import (
+    boosted_trees,
+    curves,
+    kernel_machines,
+    known,
+    ours,
+    page,
+    runner,
+    score,
+    sets,
+)
+from benchmarks.accuracy.__main__ import main
 from benchmarks.accuracy.other_machines import Missing
 from benchmarks.accuracy.report import TITLES, markdown
 from benchmarks.accuracy.results import Results
@@ -235,6 +246,33 @@ def test_what_is_left_to_run(data, store):
     store.add(record("yacht", "svm", None, **done, status="missing"))
     # Mercer's result is of another version, and the SVM could not be had.
     assert [job.method for job in runner.left(wanted, store)] == ["mercer", "svm"]
+
+
+def test_mercer_on_a_gpu_stands_beside_mercer_on_the_cpu(data, tmp_path, monkeypatch):
+    asked = []
+    monkeypatch.setattr(runner, "run", lambda todo, store, how: asked.append((todo, how)) or [])
+    common = ["run", "--sets", "yacht", "--folds", "0", "--version", "now", "--store", str(tmp_path)]
+    for more in ([], ["--engine", "cuda"], ["--engine", "cuda", "--methods", "linear"]):
+        main([*common, *more])
+    (here, by_cpu), *there = asked
+    assert {job.method for job in here} == set(runner.METHODS) and by_cpu.engine == "cpu"
+    for todo, how in there:
+        assert [(job.method, job.version) for job in todo] == [("mercer", "now, cuda")]
+        assert how.engine == "cuda"
+
+
+def test_the_engine_reaches_mercer(data, monkeypatch):
+    split, asked = sets.load("yacht", 0, 60), []
+
+    def fit(X, y, **more):
+        asked.append(more["engine"])
+        raise ImportError("no GPU here")
+
+    monkeypatch.setattr("mercer.fit", fit, raising=False)
+    for how in (runner.How(), runner.How(engine="cuda")):
+        with pytest.raises(ImportError):
+            ours.mercer("regression", split, minutes=0.1, **runner.engine_of(how))
+    assert asked == ["cpu", "cuda"]
 
 
 def test_kernel_machines_take_what_they_can(data, monkeypatch):

@@ -50,10 +50,7 @@ def test_rows_of_tables_of_equivalents_are_run(name):
 # River's, in front of whose machines ours stand; what they do is tested in tests/online.
 NOT_RUN = {
     "from-scikit-learn": (),
-    "from-river": (
-        *("predict_proba_one", "learn_many", "Perceptron", "PAClassifier", "RBFSampler", "KNNClassifier"),
-        *("StatImputer", "SGD", "ADWIN"),
-    ),
+    "from-river": (*("RBFSampler", "KNNClassifier", "StatImputer", "ADWIN"),),
 }
 
 

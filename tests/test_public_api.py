@@ -1,5 +1,6 @@
 """What people see: names, documentation, and how long the door takes to open."""
 
+import ast
 import doctest
 import importlib
 import inspect
@@ -37,6 +38,25 @@ def test_top_level_names():
     for name in mercer.__all__:
         assert getattr(mercer, name) is not None, name
         assert name in dir(mercer)
+
+
+@pytest.mark.parametrize("name", ["mercer", "mercer.tables"])
+def test_checkers_of_types_see_the_names_that_are_had_on_first_use(name):
+    """What `__getattr__` finds is `Any` to them; they read the imports that never run."""
+    module = importlib.import_module(name)
+    (block,) = (
+        node
+        for node in ast.parse(inspect.getsource(module)).body
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+    )
+    read = {}
+    for line in block.body:
+        (alias,) = line.names
+        assert alias.name == alias.asname, "only names imported `as` themselves are passed on"
+        read[alias.name] = line.module
+    assert set(read) == set(dir(module)) - {"__version__"}
+    for word, origin in read.items():
+        assert getattr(importlib.import_module(origin), word) is getattr(module, word)
 
 
 def test_all_names_can_be_had_without_extras():
@@ -151,6 +171,7 @@ def test_names_in_the_design_are_there():
         "SquaredHinge",
         "EpsilonInsensitive",
         "SquaredEpsilonInsensitive",
+        "CrammerSinger",
         "Absolute",
         "Quantile",
         "Exponential",

@@ -14,7 +14,6 @@ from mercer import FromAlpha, FromC, KernelPCA, KernelRidge, KernelSVC, KernelSV
 from mercer._words import Worded, in_our_words, kernel_argument, refuse_words
 from mercer.features import NystromFeatures, RandomFourierFeatures
 from mercer.kernels import Gaussian, Kernel, Laplacian, Linear
-from mercer.online import ConstantStep
 
 X, _ = datasets.make_friedman1(60, 5, random_state=0)
 Y = 3 * X[:, 0] - X[:, 1] + np.sin(5 * X[:, 2])
@@ -25,7 +24,7 @@ NAMES = {
     **vars(mercer.representations),
     **{name: getattr(mercer, name) for name in mercer.__all__},
     **{name: getattr(mercer.features, name) for name in mercer.features.__all__},
-    "ConstantStep": ConstantStep,
+    **vars(mercer.online),
 }
 
 
@@ -82,10 +81,32 @@ def test_and_those_of_others():
         assert np.abs(b @ b.T - K).max() < 0.6
 
 
+SGD = [
+    {"learning_rate": "optimal", "max_iter": 3},
+    {"learning_rate": "constant", "eta0": 0.05, "max_iter": 3, "average": 40},
+    {"learning_rate": "invscaling", "eta0": 0.2, "power_t": 0.3, "max_iter": 3},
+    {"learning_rate": "adaptive", "eta0": 0.05, "early_stopping": True, "n_iter_no_change": 2, "tol": 1e-3},
+    {"learning_rate": "constant", "eta0": 0.05, "validation_fraction": 0.3, "early_stopping": True},
+]
+
+
+@pytest.mark.parametrize("words", SGD, ids=lambda words: words["learning_rate"])
+def test_what_is_written_gives_the_numbers_of_gradient_descent(words):
+    Z = (X - X.mean(axis=0)) / X.std(axis=0)
+    ends = {} if "early_stopping" in words else {"tol": None}
+    theirs = linear_model.SGDClassifier(alpha=0.01, shuffle=False, random_state=0, **words, **ends)
+    given = {"kernel": Linear(), "loss": "hinge", "budget": None, "random_state": 0}
+    ours = written(OnlineKernelClassifier, **given, alpha=0.01, fit_intercept=True, **words)
+    expected = theirs.fit(Z, LABELS).decision_function(Z)
+    np.testing.assert_allclose(ours.fit(Z, LABELS).decision_function(Z), expected, rtol=1e-6, atol=1e-6)
+    assert ours.n_passes_ == theirs.n_iter_
+
+
 def test_first_parameters():
     assert written(KernelPCA, 2).n_components == 2
     assert written(mercer.KernelKMeans, 3).n_clusters == 3
     assert written(mercer.KernelNeighborsClassifier, 7).n_neighbors == 7
+    assert written(mercer.KernelRadiusNeighborsRegressor, 0.5).radius == 0.5
     assert written(KernelSVC, 2.0).lam == FromC(2.0) and written(KernelRidge, 2.0).lam == FromAlpha(2.0)
     assert said(mercer.KernelPerceptron, 3).endswith("KernelPerceptron is its kernel, got 3")
     assert "no parameters" in said(Linear, 3)
@@ -111,6 +132,15 @@ def test_sentences_of_machines_that_have_no_such_thing():
             call = re.search(r"write (\w+\(.*?\)):", sentence)
             if call and "Huber" not in sentence and "C)" not in call.group(1):
                 eval(call.group(1), NAMES)
+
+
+def test_neighbours_and_clusters():
+    machine = written(mercer.KernelNeighborsClassifier, p=1)
+    assert machine.metric == "minkowski" and machine.metric_params == {"p": 1}
+    sentence = said(mercer.KernelNeighborsRegressor, radius=2.0)
+    assert "KernelRadiusNeighborsRegressor(radius=2.0)" in sentence
+    assert "partial_fit(batch)" in said(mercer.KernelKMeans, batch_size=100)
+    assert "empty='teleport'" in said(mercer.KernelKMeans, reassignment_ratio=0.01)
 
 
 def test_values_that_need_the_data():

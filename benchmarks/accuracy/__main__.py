@@ -14,7 +14,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from benchmarks.accuracy import curves, known, ours, report, runner, sets
+from benchmarks.accuracy import curves, known, ours, report, runner, sets, versions
 from benchmarks.accuracy.results import Results
 from benchmarks.accuracy.score import ERROR
 from benchmarks.accuracy.store import RESULTS, Store
@@ -36,12 +36,15 @@ def _run(options: argparse.Namespace, store: Store) -> None:
     )
     folds = options.folds if options.folds is not None else ([0] if options.quick else None)
     methods = options.methods or list(runner.METHODS)
-    todo = runner.jobs(names, methods, folds, options.rows, options.minutes, options.version)
+    version = options.version
+    if options.engine != "cpu":  # results of another engine stand beside those of the CPU
+        methods, version = [runner.OURS], f"{version or versions.of(runner.OURS)}, {options.engine}"
+    todo = runner.jobs(names, methods, folds, options.rows, options.minutes, version)
     wanted = len(todo)
     if not options.force:
         todo = runner.left(todo, store)
     print(f"{len(todo)} of {wanted} results to find; {store.file}", flush=True)
-    how = runner.How(options.limit, options.jobs, options.threads)
+    how = runner.How(options.limit, options.jobs, options.threads, options.engine)
     for i, record in enumerate(runner.run(todo, store, how)):
         print(f"{i + 1}/{len(todo)} {_line(record)}", flush=True)
 
@@ -83,6 +86,9 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
         "--rows", type=_rows, metavar="N|all", help=f"for training; without: {sets.MAX_TRAIN}"
     )
     parser.add_argument("--minutes", type=float, help="Mercer's; default %(default)s", default=ours.MINUTES)
+    parser.add_argument(
+        "--engine", choices=("cpu", "cuda"), default="cpu", help="cuda: Mercer on a GPU, and no other method"
+    )
     parser.add_argument("--version", help="a name for this state of Mercer; without: a digest of its source")
     parser.add_argument("--limit", type=float, default=900, help="seconds for a result (default %(default)s)")
     parser.add_argument(

@@ -71,11 +71,12 @@ class Job:
 
 @dataclass(frozen=True)
 class How:
-    """What a run is allowed: seconds a result, processes at a time, threads for each of them."""
+    """What a run is allowed: seconds a result, processes at a time, their threads, and Mercer's engine."""
 
     limit: float = 900.0
     side_by_side: int = 1
     threads: int = 1
+    engine: str = "cpu"
 
 
 def jobs(
@@ -158,7 +159,7 @@ class _Running:
         self.deadline = self.start + how.limit
         self.results, theirs = context.Pipe(duplex=False)
         self.scratch = tempfile.TemporaryDirectory()
-        work = (job, how.threads, self.scratch.name, theirs)
+        work = (job, how, self.scratch.name, theirs)
         self.process: ForkProcess = context.Process(target=_work, args=work)
         self.process.start()
         theirs.close()
@@ -199,9 +200,10 @@ class _Running:
         self.scratch.cleanup()
 
 
-def _work(job: Job, most_threads: int, scratch: str, results: Connection) -> None:
+def _work(job: Job, how: How, scratch: str, results: Connection) -> None:
     os.setsid()  # a group of its own: what the method starts ends with it
-    resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
+    if how.engine == "cpu":  # a GPU's driver reserves addresses by the hundred gigabyte
+        resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
     tempfile.tempdir = scratch
     warnings.simplefilter("ignore")
     try:
@@ -210,9 +212,9 @@ def _work(job: Job, most_threads: int, scratch: str, results: Connection) -> Non
         task = sets.SETS[job.set].task
         method = METHODS[job.method]
         if job.minutes is not None:
-            method = functools.partial(method, minutes=job.minutes)
+            method = functools.partial(method, minutes=job.minutes, **engine_of(how))
         try:
-            with threads.at_most(most_threads):
+            with threads.at_most(how.threads):
                 answer = method(task, split)
         except Skipped as reason:
             status = "missing" if isinstance(reason, Missing) else "skipped"
@@ -224,6 +226,11 @@ def _work(job: Job, most_threads: int, scratch: str, results: Connection) -> Non
     except Exception as error:
         traceback.print_exc()
         results.send(({"status": "error", "message": f"{type(error).__name__}: {error}"[:300]}, None))
+
+
+def engine_of(how: How) -> dict[str, str]:
+    """What Mercer is told beside the minutes: nothing, if it is to do without a GPU."""
+    return {} if how.engine == "cpu" else {"engine": how.engine}
 
 
 def _plain(chosen: dict) -> dict:

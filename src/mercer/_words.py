@@ -158,7 +158,9 @@ def _stopping(said: Said) -> Instead | None:
 
 
 def _verbose(said: Said, value: Any) -> Instead:
-    return Instead("", "verbose: with mercer.progress(): machine.fit(X, y) says how far a fit is")
+    return Instead(
+        "", "verbose: with mercer.progress(): machine.fit(X, y) says how far a fit is, of any machine"
+    )
 
 
 def _intercept(said: Said, value: Any) -> Instead | None:
@@ -222,13 +224,79 @@ def _threshold(said: Said, value: Any) -> Instead:
 
 
 def _metric(said: Said, value: Any) -> Instead:
+    if "metric" in said.takes:  # it is p that was said
+        argument = f"metric='minkowski', metric_params={{'p': {value!r}}}"
+        return Instead(argument, "p: parameters of a metric are metric_params")
     return Instead(
         "", "metric: kernel=Gaussian() finds Euclidean neighbours, Laplacian(norm='l1') those of ℓ1"
     )
 
 
+def _radius(said: Said, value: Any) -> Instead | None:
+    kinds = {"KernelNeighborsClassifier": "Classifier", "KernelNeighborsRegressor": "Regressor"}
+    if said.cls not in kinds:
+        return None
+    return Instead("", f"radius: KernelRadiusNeighbors{kinds[said.cls]}(radius={value!r}) asks all that near")
+
+
+def _batches(said: Said, value: Any) -> Instead | None:
+    if said.cls != "KernelKMeans":
+        return None
+    return Instead("", "batch_size: partial_fit(batch) learns from batches of any size, one after the other")
+
+
+# What scikit-learn's SGD says of the lengths of steps, of when to end, and of means of functions.
+_OF_STEPS = ("learning_rate", "eta0", "power_t")
+_OF_PASSES = ("early_stopping", "n_iter_no_change", "validation_fraction", "tol")
+_RATES = {
+    "constant": "{0!r}",
+    "optimal": "PegasosStep('auto')",
+    "invscaling": "PowerStep({0!r}, {1!r})",
+    "adaptive": "AdaptiveStep({0!r})",
+    "pa1": "PassiveAggressiveStep({0!r}, 1)",
+    "pa2": "PassiveAggressiveStep({0!r}, 2)",
+}
+
+
+def _of_descent(said: Said) -> list[Instead]:
+    """Of machines that learn one example at a time: scikit-learn's SGDClassifier and SGDRegressor."""
+    found: list[Instead] = []
+    if "averaging" not in said.takes:
+        return found
+    words = said.words
+    rate = words.get("learning_rate")
+    if isinstance(rate, str) and rate in _RATES:
+        step = _RATES[rate].format(words.get("eta0", 0.01), words.get("power_t", 0.25))
+        found.append(Instead(f"step={step}", "learning_rate: how long steps are is the step's to say"))
+    elif any(word in words for word in _OF_STEPS):
+        number = words.get("eta0", rate)
+        argument = "" if _number(number) is None else f"step={number!r}"
+        found.append(
+            Instead(
+                argument, "eta0: a number is a constant step; PowerStep(η, p), AdaptiveStep(η), … are others"
+            )
+        )
+    if any(word in words for word in _OF_PASSES):
+        held = words.get("validation_fraction", 0.1) if words.get("early_stopping") is True else 0.0
+        tol, patience = words.get("tol", 1e-3), words.get("n_iter_no_change", 5)
+        argument = f"stopping=Stopping({tol!r}, {patience!r}, {held!r})"
+        if "passes" not in said.known and "max_iter" not in words:
+            argument += ", passes=1000"
+        ends = "" if tol is None else argument
+        found.append(
+            Instead(ends, "when to end passes is said by stopping; held_out is the validation_fraction")
+        )
+    if "max_iter" in words:
+        found.append(
+            Instead(f"passes={words['max_iter']!r}", "max_iter: how often fit goes through the rows")
+        )
+    if "average" in words:
+        found.append(Instead(f"averaging={words['average']!r}", "average: it is called averaging"))
+    return found
+
+
 def _steps(said: Said, value: Any) -> Instead | None:
-    if "step" not in said.takes:
+    if "step" not in said.takes or "averaging" in said.takes:
         return None
     argument = "" if _number(value) is None else f"step={value!r}"
     return Instead(argument, "step: a number is η/√t; ConstantStep(η), PegasosStep(), … are others")
@@ -264,6 +332,9 @@ _SIMPLE: dict[str, Callable[[Said, Any], Instead | None]] = {
     "probability": _probability,
     "epsilon": _threshold,
     "metric": _metric,
+    "radius": _radius,
+    "batch_size": _batches,
+    "reassignment_ratio": _needless("reassignment_ratio: empty='teleport' moves clusters without points"),
     "p": _metric,
     "metric_params": _metric,
     "learning_rate": _steps,
@@ -294,6 +365,7 @@ def _answers(said: Said) -> list[Instead]:
             found.append(Instead(f"sigma={value!r}", "the width is called σ"))
         elif word in _SIMPLE:
             found.append(_SIMPLE[word](said, value))
+    found += _of_descent(said)
     once = dict.fromkeys(answer for answer in found if answer is not None)
     return list(once)
 
@@ -332,12 +404,17 @@ _FIRST = {
     "KernelKMeans": "n_clusters={0!r}",
     "KernelNeighborsClassifier": "n_neighbors={0!r}",
     "KernelNeighborsRegressor": "n_neighbors={0!r}",
+    "KernelNearestNeighbors": "n_neighbors={0!r}",
+    "KernelRadiusNeighborsClassifier": "radius={0!r}",
+    "KernelRadiusNeighborsRegressor": "radius={0!r}",
     "KernelSVC": "lam=FromC({0!r})",
     "KernelSVR": "lam=FromC({0!r})",
     "KernelLogistic": "lam=FromC({0!r})",
     "KernelRidge": "lam=FromAlpha({0!r})",
     "NystromFeatures": "n_centres={0!r}",
     "RandomFourierFeatures": "n_features={0!r}",
+    "PolynomialSketch": "n_features={0!r}",
+    "SkewedChiSquaredFeatures": "n_features={0!r}",
     "KernelOneClass": "nu={0!r}",
 }
 

@@ -3,6 +3,7 @@
 import shlex
 import signal
 import sqlite3
+import sys
 
 import pytest
 from typer.testing import CliRunner
@@ -83,6 +84,18 @@ def test_groups(call, instant, fitted, tmp_path):
     result = call("fit", fitted.csv, "-t", "price", "--group", "city", "-o", file, "--no-report", "-q")
     assert result.exit_code == 0 and instant[-1][1]["groups"] == "city" and "city" in instant[-1][0]
     assert "--group city" in mercer.load(file).evidence.command
+
+
+def test_the_engine(call, instant, fitted, tmp_path, monkeypatch):
+    file = tmp_path / "m.mercer"
+    options = ["--no-report", "-q", "-o", file]
+    assert call("fit", fitted.csv, "-t", "price", "--engine", "cpu", *options).exit_code == 0
+    assert instant[-1][1]["engine"] == "cpu" and "--engine cpu" in mercer.load(file).evidence.command
+    assert call("fit", fitted.csv, "-t", "price", "--engine", "tpu", *options, "--force").exit_code == 2
+    monkeypatch.setitem(sys.modules, "torch", None)
+    monkeypatch.setattr("mercer.cli.fit._data", lambda *_: pytest.fail("the table was read"))
+    result = call("fit", fitted.csv, "-t", "price", "--engine", "cuda", *options, "--force")
+    assert result.exit_code == 1 and "pip install 'mercer[gpu]'; --engine cpu does without" in result.stderr
 
 
 def test_files_are_named_after_the_table(call, instant, fitted, monkeypatch, tmp_path):

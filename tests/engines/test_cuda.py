@@ -12,6 +12,7 @@ from scipy.sparse import csr_array
 
 from mercer.engines.cuda import Cuda
 from mercer.kernels import (
+    AdditiveChiSquared,
     ArcCosine,
     ChiSquared,
     Cosine,
@@ -25,6 +26,8 @@ from mercer.kernels import (
     Polynomial,
     RationalQuadratic,
     Sigmoid,
+    SkewedChiSquared,
+    White,
 )
 from mercer.kernels.formula import trace
 from mercer.testing import check_engine
@@ -47,6 +50,9 @@ KERNELS = [
     Laplacian(2.0, norm="l1"),
     Matern(1.5, sigma=1.3),
     Matern(2.5, sigma=2.0),
+    Matern(1.0, sigma=1.3),
+    Matern(3.5, sigma=1.3),
+    Matern(4.3, sigma=1.3),
     RationalQuadratic(sigma=1.1),
     Polynomial(3, c=0.5),
     Linear(),
@@ -54,7 +60,10 @@ KERNELS = [
     Cosine(),
     ArcCosine(),
     ChiSquared(0.7),
+    AdditiveChiSquared(),
+    SkewedChiSquared(0.5),
     HistogramIntersection(),
+    White(),
     Periodic(),
     0.5 * Gaussian(1.0) + Laplacian(2.0) * Polynomial(2),
     Gaussian(1.0).on([0, 2]) * Laplacian(1.0),
@@ -85,7 +94,7 @@ def error(found, expected):
 
 
 def for_positive(k):
-    return isinstance(k, (ChiSquared, HistogramIntersection))
+    return isinstance(k, (AdditiveChiSquared, ChiSquared, SkewedChiSquared, HistogramIntersection))
 
 
 @needs_triton

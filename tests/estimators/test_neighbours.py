@@ -2,7 +2,9 @@
 
 import os
 import pickle
+import signal
 import sys
+import threading
 import tracemalloc
 
 import numpy as np
@@ -507,6 +509,37 @@ def test_all_cores_find_the_same():
     np.testing.assert_array_equal(one.kneighbors()[1], two.kneighbors()[1])
 
 
+def test_an_interruption_leaves_the_threads_of_a_tree_alone():
+    """SciPy's threads write to arrays which an exception in their midst would take from under them."""
+    X = points(2000, 2)
+    machine = KernelNeighborsRegressor(n_neighbors=2, search="tree").fit(X, X[:, 0])
+    tree, begun, go_on, done = machine._found._tree, threading.Event(), threading.Event(), threading.Event()
+
+    class Slow:
+        def query(self, *asked, **how):
+            begun.set()
+            assert go_on.wait(60)
+            found = tree.query(*asked, **how)
+            done.set()
+            return found
+
+    def interrupt():
+        begun.wait(60)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    machine._found._tree = Slow()
+    thread = threading.Thread(target=interrupt)
+    thread.start()
+    with pytest.raises(KeyboardInterrupt):
+        machine.predict(X)
+    assert begun.is_set() and not done.is_set()  # it was heard at once, and the tree is still at it
+    go_on.set()
+    assert done.wait(60)
+    thread.join()
+    machine._found._tree = tree
+    assert machine.predict(X[:1]) == machine.predict(X)[:1]
+
+
 def test_trees_are_for_few_dimensions():
     rng = np.random.default_rng(0)
     flat = rng.random((500, 3)) @ rng.random((3, 12))
@@ -537,3 +570,55 @@ def test_copies_do_not_choose_the_number_of_neighbours():
     X, y = rng.standard_normal((30, 2))[four], rng.standard_normal(30)[four]
     machine = KernelNeighborsRegressor(Gaussian(1.0), max_neighbors=20).fit(X, y)
     assert machine.n_neighbors_ > 4 and machine.loo_errors_.min() > 0.8 * np.var(y)
+
+
+# -- several columns of labels -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("weights", ["uniform", "distance", lambda d: np.exp(-d)])
+def test_several_columns_are_those_of_scikit_learn(weights):
+    X, T = points(120), points(30, seed=1)
+    Y = np.stack([np.digitize(X[:, 0], [0.3, 0.6]), X[:, 1] > 0.5], axis=1).astype(int)
+    for table in (Y, np.array(["a", "b", "c"])[Y]):
+        ours = KernelNeighborsClassifier(n_neighbors=5, weights=weights, metric="euclidean").fit(X, table)
+        theirs = KNeighborsClassifier(5, weights=weights).fit(X, table)
+        np.testing.assert_array_equal(ours.predict(T), theirs.predict(T))
+        assert ours.predict(T).dtype == theirs.predict(T).dtype
+        for a, b in zip(ours.predict_proba(T), theirs.predict_proba(T), strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-12)
+        for a, b in zip(ours.classes_, theirs.classes_, strict=True):
+            np.testing.assert_array_equal(a, b)
+
+
+def test_how_many_neighbours_suit_all_columns():
+    X = points(60)
+    Y = np.stack([np.digitize(X[:, 0], [0.3, 0.6]), X[:, 1] > 0.5], axis=1).astype(int)
+    both = KernelNeighborsClassifier(max_neighbors=9).fit(X, Y)
+    each = [KernelNeighborsClassifier(max_neighbors=9).fit(X, y).loo_errors_ for y in Y.T]
+    np.testing.assert_allclose(both.loo_errors_, np.mean(each, axis=0))
+    by_function = KernelNeighborsClassifier(max_neighbors=9, weights=lambda d: 0 * d + 1).fit(X, Y)
+    np.testing.assert_allclose(by_function.loo_errors_, both.loo_errors_)
+
+
+def test_columns_of_labels_that_can_not_be_learned():
+    X = points(10)
+    for y, message in (
+        (np.zeros((10, 2, 2)), "columns of labels"),
+        (np.where(np.arange(20).reshape(10, 2) == 3, np.nan, 1.0), "NaN"),
+        (np.random.default_rng(0).random((10, 2)), "continuous"),
+        (np.zeros((9, 2), int), "inconsistent numbers of samples"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            KernelNeighborsClassifier(n_neighbors=2).fit(X, y)
+
+
+def test_several_columns_in_files(tmp_path):
+    X = points(30)
+    Y = np.stack([X[:, 0] > 0.5, X[:, 1] > 0.3], axis=1).astype(int)
+    machine = KernelNeighborsClassifier(n_neighbors=3).fit(X, Y)
+    mercer.save(machine, tmp_path / "two.mercer")
+    again = mercer.load(tmp_path / "two.mercer")
+    np.testing.assert_array_equal(again.predict(X), machine.predict(X))
+    again._targets = again._targets + 1
+    with pytest.raises(ValueError, match="none of the classes"):
+        again.check_state()

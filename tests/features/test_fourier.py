@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy import sparse, stats
+from scipy.special import gamma, kv
 from sklearn.kernel_approximation import RBFSampler
 
 from mercer.features import RandomFourierFeatures
@@ -55,6 +56,24 @@ STATIONARY = {
     "product": (Gaussian(2.0) * Matern(0.5, sigma=1.0), lambda D: gauss(D, 2.0) * np.exp(-r(D))),
     "multiple": (3 * Gaussian(1.0), lambda D: 3 * gauss(D)),
     "power": (Laplacian(2.0) ** 3, lambda D: np.exp(-1.5 * r(D))),
+    "fractional power": (Laplacian(2.0) ** 0.5, lambda D: np.exp(-r(D) / 4)),
+    "power of a product": (
+        (2 * (RationalQuadratic(0.7, sigma=1.2) * Gaussian(1.0)).scaled([0.5, 1.0, 3.0])) ** 1.5,
+        lambda D: (
+            2**1.5
+            * (1 + r(D / [0.5, 1.0, 3.0]) ** 2 / (1.4 * 1.44)) ** -1.05
+            * gauss(D / [0.5, 1.0, 3.0]) ** 1.5
+        ),
+    ),
+    "matern 1.2": (
+        Matern(1.2, sigma=0.8),
+        lambda D: (
+            2**-0.2
+            / gamma(1.2)
+            * (2.4**0.5 * r(D) / 0.8 + 1e-12) ** 1.2
+            * kv(1.2, 2.4**0.5 * r(D) / 0.8 + 1e-12)
+        ),
+    ),
     "exponential": (Gaussian(1.0).exp(), lambda D: np.exp(gauss(D))),
     "normalised": ((4 * Gaussian(1.0)).normalize(), gauss),
     "columns": (Gaussian(1.0).on([0, 2]), lambda D: gauss(D[..., [0, 2]])),
@@ -166,7 +185,7 @@ def test_many_rows_in_blocks():
 
 @pytest.mark.parametrize(
     "kernel",
-    [Linear(), Polynomial(2), Gaussian(1.0) + Linear(), Gaussian(1.0) * Linear(), Laplacian(1.0) ** 0.5],
+    [Linear(), Polynomial(2), Gaussian(1.0) + Linear(), Gaussian(1.0) * Linear(), Matern(1.5, 1.0) ** 0.5],
 )
 def test_kernels_without_a_spectrum_are_refused(kernel):
     with pytest.raises(ValueError, match=r"no random Fourier features for .*NystromFeatures"):

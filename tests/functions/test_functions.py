@@ -396,3 +396,78 @@ def test_numpy_scalars_reprs_and_pickles():
     assert repr(section(Linear(), [1.0])) == "KernelFunction(Linear(), 1 term)"
     assert (f + f).engine == Tiled(threads=1)
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(f))([[0.5]]), f([[0.5]]))
+
+
+# -- projections --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("columns", [(), (2,)])
+def test_projections(case, columns):
+    k, closed, X, Z = case
+    f = KernelFunction(k, X, rng.standard_normal((8, *columns)))
+    g = f.project(Z)
+    # The coefficients are those of dense least squares in the space.
+    expected = np.linalg.pinv(closed(Z, Z), rcond=1e-12) @ closed(Z, X) @ f.coef
+    np.testing.assert_allclose(g(X), closed(X, Z) @ expected, rtol=1e-6, atol=1e-6)
+    # What is left is orthogonal to every section: the values at the points are those of f.
+    np.testing.assert_allclose(g(Z), f(Z), rtol=1e-8, atol=1e-8)
+    rest = f - g
+    for z in Z:
+        np.testing.assert_allclose(rest @ section(k, z), 0, atol=1e-7)
+    # Pythagoras.
+    assert f.squared_norm() == pytest.approx(g.squared_norm() + f.distance(g) ** 2, rel=1e-7)
+    # No other combination of the sections is nearer.
+    for _ in range(5):
+        other = g + KernelFunction(k, Z, 0.1 * rng.standard_normal((5, *columns)))
+        assert f.distance(g) <= f.distance(other) + 1e-9
+    # What lies in the span stays, and so does a projection.
+    np.testing.assert_allclose(g.project(Z)(X), g(X), rtol=1e-6, atol=1e-7)
+    np.testing.assert_allclose(f.project(X)(Z), f(Z), rtol=1e-6, atol=1e-7)
+
+
+def test_projections_onto_repeated_and_float32_points():
+    k = Gaussian(1.0)
+    Z = rng.standard_normal((6, 2)).astype(np.float32)
+    f = KernelFunction(
+        k, rng.standard_normal((5, 2)).astype(np.float32), rng.standard_normal(5).astype(np.float32)
+    )
+    once, twice = f.project(Z), f.project(np.concatenate([Z, Z]))
+    np.testing.assert_allclose(twice(Z), once(Z), atol=1e-10)
+    assert twice.squared_norm() == pytest.approx(once.squared_norm(), rel=1e-9)
+    assert once.coef.dtype == np.float64
+    near = f.project(np.concatenate([Z, Z + np.float32(1e-3)]))  # almost singular
+    assert f.squared_norm() == pytest.approx(near.squared_norm() + f.distance(near) ** 2, rel=1e-6)
+
+
+def test_projections_elsewhere():
+    k = Finite(SINGULAR)
+    f = KernelFunction(k, range(6), rng.standard_normal(6))
+    assert f.distance(f.project([0, 1])) < 1e-6  # two points span a space of dimension two
+    words = KernelFunction(FunctionKernel(shared_letters), ["abc", "cd"], [1.0, 2.0])
+    g = words.project(["ab", "d"])
+    np.testing.assert_allclose(g(["ab", "d"]), words(["ab", "d"]), rtol=1e-12)
+    phi = ExplicitFeatures(Polynomial(2)).fit(np.zeros((1, 2)))
+    h = FeatureFunction(phi, rng.standard_normal(6))
+    Z = rng.standard_normal((3, 2))
+    g = h.project(Z)
+    np.testing.assert_allclose(g(Z), h(Z), rtol=1e-9)
+    assert h.squared_norm() == pytest.approx(g.squared_norm() + h.distance(g) ** 2)
+    assert (
+        h.distance(h.project(rng.standard_normal((6, 2)))) < 1e-6 * h.norm()
+    )  # as many points as dimensions
+    assert zero(Gaussian(1.0)).project([[0.0], [1.0]]).norm() == 0
+
+
+def test_the_representer_theorem():
+    """The objective of a projection onto the examples' sections is never larger, for any loss."""
+    from mercer.functions.functionals import Risk, SquaredNorm
+    from mercer.losses import Hinge
+
+    k = Laplacian(1.0)
+    X = rng.standard_normal((10, 2))
+    y = np.sign(X[:, 0])
+    C = Risk(k, X, y, Hinge()) + 0.1 * SquaredNorm()
+    f = KernelFunction(k, rng.standard_normal((20, 2)), rng.standard_normal(20))
+    g = f.project(X)
+    np.testing.assert_allclose(Risk(k, X, y, Hinge())(g), Risk(k, X, y, Hinge())(f), atol=1e-9)
+    assert C(g) < C(f)

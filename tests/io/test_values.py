@@ -70,6 +70,7 @@ def test_feature_maps(name, again):
         return
     if name == "CountedFeatures":  # of strings: see features/test_counted.py
         return
-    map = cls().fit(X)
-    assert np.array_equal(again(map).transform(X), map.transform(X))
+    P = np.abs(X) if "ChiSquared" in name else X
+    map = cls().fit(P)
+    assert np.array_equal(again(map).transform(P), map.transform(P))
     assert again(map).get_feature_names_out().tolist() == map.get_feature_names_out().tolist()

@@ -7,11 +7,14 @@ import pytest
 import scipy.sparse as sp
 
 from mercer.kernels import (
+    AdditiveChiSquared,
     ArcCosine,
+    ChiSquared,
     Constant,
     Exp,
     FunctionKernel,
     Gaussian,
+    HistogramIntersection,
     Laplacian,
     Linear,
     Matern,
@@ -23,7 +26,9 @@ from mercer.kernels import (
     RationalQuadratic,
     Scale,
     Sigmoid,
+    SkewedChiSquared,
     Sum,
+    White,
 )
 
 X = np.random.default_rng(0).standard_normal((7, 3))
@@ -95,6 +100,12 @@ def test_known_identities():
         (lambda k: 1 - k, TypeError, "difference"),
         (lambda k: k + -1, ValueError, "constant must be nonnegative"),
         (lambda k: k**0.5, ValueError, "exponent must be a positive integer"),
+        (lambda k: (Gaussian(1.0) * k) ** 0.5, ValueError, r"for Linear\(\) is not infinitely divisible"),
+        (
+            lambda k: (Gaussian(1.0) * (k + Gaussian(1.0))).normalize() ** 1.5,
+            ValueError,
+            r"for Linear\(\) \+ Gaussian\(sigma=1.0\) is not infinitely divisible",
+        ),
         (lambda k: k**-1, ValueError, "exponent must be a positive integer"),
         (lambda k: k**0, ValueError, "exponent must be a positive integer"),
         (lambda k: k**math.nan, ValueError, "exponent must be a positive integer"),
@@ -259,7 +270,7 @@ def test_frequencies_of_expressions(kernel):
 
 
 def test_no_frequencies_where_there_are_none():
-    for k in (Gaussian(1.0) + Linear(), Linear().exp(), Gaussian(1.0) ** 0.5):
+    for k in (Gaussian(1.0) + Linear(), Linear().exp(), Matern(1.5, 1.0) ** 0.5):
         with pytest.raises(NotImplementedError, match="translation-invariant|no spectral density"):
             k.frequencies(np.random.default_rng(0), 3, 2)
 
@@ -332,3 +343,56 @@ def test_normalised_at_the_ends_of_the_floats(size):
     np.testing.assert_allclose(
         k.gradient_log_params(X, Z)["kernel__kernel__c"], expected, rtol=1e-10, atol=1e-15
     )
+
+
+@pytest.mark.parametrize("p", [0.5, 1.7, 3])
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        Gaussian(1.3),
+        Laplacian(0.8),
+        Laplacian(0.8, norm="l1"),
+        RationalQuadratic(0.7, 1.2),
+        Periodic(1.5, 0.9),
+        Matern(0.5, 1.1),
+        ChiSquared(0.4),
+        Constant(2.5),
+        White(),
+        0.3 * Gaussian(1.0),
+        Gaussian(1.0).scaled([1.0, 2.0, 3.0]).on([2, 1, 0]) * Laplacian(2.0),
+        (Gaussian(1.0) ** 0.5).normalize(),
+        (0.2 * Linear()).exp(),
+    ],
+    ids=repr,
+)
+def test_kernels_know_their_powers(kernel, p):
+    A, B = np.abs(X), np.abs(Z)
+    B[0] = A[0]
+    raised = kernel.raised(p)
+    assert not any(isinstance(part, Power) for part in (raised, *raised.children().values()))
+    np.testing.assert_allclose(raised(A, B), kernel(A, B) ** p, rtol=1e-12)
+    np.testing.assert_allclose((kernel**p)(A, B), kernel(A, B) ** p, rtol=1e-12)
+    assert Matern(1.5, 1.0).raised(p) is None and (2 * Linear()).raised(p) is None
+
+
+@pytest.mark.parametrize("p", [0.05, 0.5, 2.3])
+@pytest.mark.parametrize(
+    "kernel",
+    [SkewedChiSquared(0.5), White(), Constant(2.0) * Matern(1.0, 1.0), Periodic(2.0, 0.7).exp()],
+    ids=repr,
+)
+def test_fractional_powers_are_positive_semidefinite(kernel, p):
+    P = np.random.default_rng(3).uniform(0, 3, (60, 2))
+    P[:10] = P[10:20]
+    K = (kernel**p)(P)
+    np.testing.assert_allclose(K, kernel(P) ** p, rtol=1e-12)
+    assert np.linalg.eigvalsh(K).min() > -1e-12 * K.max()
+
+
+def test_fractional_powers_elsewhere_are_none():
+    """What is refused is refused rightly: these roots are not positive semidefinite."""
+    points = np.array([[1.0, 0.0], [1.0, 1.0], [0.0, 1.0]])
+    for kernel in (HistogramIntersection(), AdditiveChiSquared(), Linear() + Gaussian(10.0).on([0]) * 1e-9):
+        with pytest.raises(ValueError, match="is not infinitely divisible"):
+            kernel**0.5
+        assert np.linalg.eigvalsh(kernel(points) ** 0.3).min() < -1e-3

@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from mercer import KernelRidge
+from mercer.functions import section
 from mercer.kernels import Finite, Gaussian, Linear, Precomputed, check
 
 M = np.array([[2.0, 1.0, 0.5], [1.0, 3.0, 0.0], [0.5, 0.0, 1.0]])
@@ -142,3 +144,42 @@ def test_precomputed_stands_alone():
         (2 * Precomputed()).bind(M)
     with pytest.raises(ValueError, match="Finite"):
         (Linear() * Linear() + Precomputed()).bind(M)
+
+
+def test_a_domain_that_begins_with_one():
+    """[000] has X = {1, …, L}."""
+    k = Finite(M, first=1)
+    np.testing.assert_array_equal(k([3, 1], [2, 2]), M[np.ix_([2, 0], [1, 1])])
+    np.testing.assert_array_equal(k.diag([3, 1]), [1.0, 2.0])
+    np.testing.assert_array_equal(k(k.domain()), M)
+    np.testing.assert_array_equal(k(k.points(k.points([1, 3]))), M[np.ix_([0, 2], [0, 2])])
+    np.testing.assert_array_equal(k([[0.5, 0.2, 0.1]], [3, 1]), [[0.1, 0.5]])  # a new point, by its values
+    for points in ([0, 1], [4], [1.5]):
+        with pytest.raises(ValueError, match="integers 1 … 3"):
+            k(points)
+    for first in (0.5, "one", None, True):
+        with pytest.raises(ValueError, match="first must be an integer"):
+            Finite(M, first=first)([1])
+    assert (
+        Finite(M, first=1) != Finite(M)
+        and repr(Finite([[1.0]], first=1)) == "Finite(matrix=[[1.0]], first=1)"
+    )
+
+
+def test_functions_and_machines_on_it():
+    k, y = Finite(M, first=1), [1.0, 2.0, 0.5, 1.5]
+    f = section(k, 2)
+    np.testing.assert_array_equal(f([1, 2, 3]), M[1])
+    assert f @ section(k, 3) == M[1, 2]
+    ours = KernelRidge(k, lam=0.1).fit([1, 3, 2, 3], y)
+    same = KernelRidge(Finite(M), lam=0.1).fit([0, 2, 1, 2], y)
+    np.testing.assert_array_equal(ours.predict([1, 2, 3]), same.predict([0, 1, 2]))
+
+
+def test_a_witness_on_it_has_its_names():
+    bad = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 2.0], [0.0, 2.0, 1.0]])
+    assert sorted(check(Finite(bad, first=1)).points) == [2, 3]
+    with pytest.raises(ValueError) as refused:
+        KernelRidge(Finite(bad, first=1), lam=0.1).fit([1, 2, 3], [1.0, 2.0, 3.0])
+    assert sorted(refused.value.verdict.points) == [2, 3]
+    KernelRidge(Finite(bad, first=1), lam=0.1).fit([1, 2], [1.0, 2.0])  # without 3 it is one

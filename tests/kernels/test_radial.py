@@ -20,6 +20,7 @@ REFERENCES = {
     Matern(0.5, 1.2): lambda X, Z: gp.Matern(1.2, nu=0.5)(X, Z),
     Matern(1.5, 1.2): lambda X, Z: gp.Matern(1.2, nu=1.5)(X, Z),
     Matern(2.5, 1.2): lambda X, Z: gp.Matern(1.2, nu=2.5)(X, Z),
+    Matern(1.0, 1.2): lambda X, Z: gp.Matern(1.2, nu=1.0)(X, Z),
     RationalQuadratic(0.6, 1.4): lambda X, Z: gp.RationalQuadratic(1.4, alpha=0.6)(X, Z),
 }
 EUCLIDEAN = [k for k in REFERENCES if getattr(k, "norm", "l2") == "l2"]
@@ -124,8 +125,9 @@ def test_widths_must_be_positive_numbers(make, bad):
 
 
 def test_other_parameters_are_checked():
-    with pytest.raises(ValueError, match="0.5, 1.5 or 2.5"):
-        Matern(nu=1.0, sigma=1.0)([[0.0]])
+    for nu in (0, -1.5, math.inf, math.nan, "smooth", None):
+        with pytest.raises(ValueError, match="nu must be a positive number.*Gaussian"):
+            Matern(nu, sigma=1.0)([[0.0]])
     with pytest.raises(ValueError, match="'l2' or 'l1'"):
         Laplacian(1.0, norm="max")([[0.0]])
     for alpha in (0, -1.0, None):

@@ -8,9 +8,12 @@ from mercer.kernels import statistics
 from mercer.kernels.statistics import (
     ChiSquare,
     CircleDistance,
+    Differences,
     DotProduct,
+    HarmonicMean,
     Intersection,
     L1Distance,
+    SkewedChiSquare,
     SquaredDistance,
 )
 
@@ -21,6 +24,11 @@ LOOPS = {
     L1Distance(): lambda x, z: sum(abs(a - b) for a, b in zip(x, z, strict=True)),
     ChiSquare(): lambda x, z: sum((a - b) ** 2 / (a + b) for a, b in zip(x, z, strict=True) if a + b > 0),
     Intersection(): lambda x, z: sum(min(a, b) for a, b in zip(x, z, strict=True)),
+    Differences(): lambda x, z: sum(a != b for a, b in zip(x, z, strict=True)),
+    HarmonicMean(): lambda x, z: sum(2 * a * b / (a + b) for a, b in zip(x, z, strict=True) if a + b > 0),
+    SkewedChiSquare(0.3): lambda x, z: sum(
+        np.log((a + b + 0.6) / (2 * np.sqrt((a + 0.3) * (b + 0.3)))) for a, b in zip(x, z, strict=True)
+    ),
     CircleDistance(1.5): lambda x, z: sum(
         4 * np.sin(np.pi * (a - b) / 1.5) ** 2 for a, b in zip(x, z, strict=True)
     ),

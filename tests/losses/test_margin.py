@@ -5,9 +5,10 @@ import math
 import numpy as np
 import pytest
 from sklearn._loss.loss import ExponentialLoss
+from sklearn.linear_model import SGDClassifier, _sgd_fast
 from sklearn.metrics import hinge_loss, log_loss
 
-from mercer.losses import Exponential, Hinge, Logistic, SquaredHinge
+from mercer.losses import Exponential, Hinge, Logistic, ModifiedHuber, SquaredHinge
 
 RNG = np.random.default_rng(0)
 Y, S = RNG.choice([-1.0, 1.0], size=(200, 1)), RNG.normal(scale=2, size=(200, 1))
@@ -49,6 +50,26 @@ def test_at_the_corner():
     np.testing.assert_array_equal(SquaredHinge().hess(y, s), [[0.0, 0.0]])
 
 
+def test_modified_huber_is_that_of_scikit_learn():
+    theirs, loss = _sgd_fast.ModifiedHuber(), ModifiedHuber()
+    y, s = np.append(Y, [1.0, 1.0, -1.0, -1.0]), np.append(S, [-1.0, 1.0, 1.0, -1.0])
+    pairs = [*zip(y.tolist(), s.tolist())]
+    value, slope = loss.value(y[:, None], s[:, None]), loss.grad(y[:, None], s[:, None])
+    np.testing.assert_allclose(value[:, 0], [theirs.py_loss(p, t) for t, p in pairs], rtol=1e-14)
+    np.testing.assert_allclose(slope[:, 0], [theirs.py_dloss(p, t) for t, p in pairs], rtol=1e-14)
+    linear = SGDClassifier(loss="modified_huber", random_state=0).fit(S, Y[:, 0])
+    expected = linear.predict_proba(S)[:, 1]
+    np.testing.assert_allclose(loss.probability(linear.decision_function(S)[:, None])[:, 0], expected)
+
+
+@pytest.mark.parametrize("p", [0.0, 0.1, 0.5, 0.93, 1.0])
+def test_the_best_score_of_modified_huber_is_its_probability(p):
+    s = np.linspace(-1.5, 1.5, 30001)[:, None]
+    price = p * ModifiedHuber().value(1.0, s) + (1 - p) * ModifiedHuber().value(-1.0, s)
+    best = s[[int(np.argmin(price))]]
+    np.testing.assert_allclose(ModifiedHuber().probability(best), p, atol=1e-4)
+
+
 def test_exponential():
     reference = ExponentialLoss().loss(y_true=(Y[:, 0] + 1) / 2, raw_prediction=S[:, 0].copy())
     np.testing.assert_allclose(Exponential().value(Y, S)[:, 0], reference)
@@ -69,6 +90,7 @@ def test_exponential_overflows_to_infinity_in_silence():
         (Logistic(), [-1.0, 0.0], [-1.01, 0.01]),
         (Hinge(), [-1.0, 0.0], [-1.01, 0.01]),
         (SquaredHinge(), [-10.0, 0.0], [0.01, 1.0]),
+        (ModifiedHuber(), [-4.0, 0.0], [-4.01, 0.01]),
         (Exponential(), [-10.0, 0.0], [0.01, 1.0]),
     ],
     ids=repr,

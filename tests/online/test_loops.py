@@ -216,7 +216,8 @@ def same_with_budget(loss, y, targets, X, budget, policy, step, lam, rate, avera
             if isinstance(budget, AtRandom)
             else policy(budget.n_terms)
         )
-    other = reference.Machine(kernel(X), loss, lam, rate, policy, **options)
+    since = int(averaging) or 1
+    other = reference.Machine(kernel(X), loss, lam, rate, policy, since=since, **options)
     for i, row in enumerate(targets):
         other.learn(i, row)
     compare(machine, other, X, averaging, tol=1e-9)
@@ -224,7 +225,7 @@ def same_with_budget(loss, y, targets, X, budget, policy, step, lam, rate, avera
 
 
 @pytest.mark.parametrize("size", [1, 2, 7])
-@pytest.mark.parametrize("averaging", [False, True], ids=["last", "mean"])
+@pytest.mark.parametrize("averaging", [False, True, 11], ids=["last", "mean", "mean from 11"])
 @pytest.mark.parametrize("name", ["constant", "pegasos", "passive-aggressive 1"])
 @pytest.mark.parametrize("budget, policy", BUDGETS.values(), ids=BUDGETS)
 def test_budgets(budget, policy, name, averaging, size):
@@ -273,7 +274,7 @@ def test_forgetron(kernel, size):
 
 
 @pytest.mark.parametrize("size, threshold", [(1, 0.1), (6, 0.3), (30, 0.2), (30, 0.05)])
-@pytest.mark.parametrize("averaging", [False, True], ids=["last", "mean"])
+@pytest.mark.parametrize("averaging", [False, True, 11], ids=["last", "mean", "mean from 11"])
 @pytest.mark.parametrize("name", ["constant", "pegasos", "passive-aggressive 1"])
 def test_projection(name, averaging, size, threshold):
     step, lam, rate = STEPS[name]

@@ -380,7 +380,7 @@ WRONG = {
     "lam": (dict(lam=-1.0), "lam must be a number of at least 0"),
     "infinite lam": (dict(lam=np.inf), "lam must be"),
     "offset": (dict(offset="yes"), "offset must be True or False"),
-    "averaging": (dict(averaging=1), "averaging must be True or False"),
+    "averaging": (dict(averaging="yes"), "averaging must be True or False"),
     "passes": (dict(passes=0), "passes must be a whole number"),
     "precomputed": (dict(kernel=Precomputed()), "no precomputed matrix"),
     "too long": (dict(lam=1.0, step=0.6), "take η ≤"),

@@ -9,11 +9,13 @@ from mercer import KernelSVC, OnlineKernelClassifier, OnlineKernelRegressor
 from mercer.kernels import Gaussian
 from mercer.losses import EpsilonInsensitive
 from mercer.online import (
+    AdaptiveStep,
     ConstantStep,
     InverseRootStep,
     Oldest,
     PassiveAggressiveStep,
     PegasosStep,
+    PowerStep,
     Projection,
     RecursiveStep,
     passive_aggressive,
@@ -32,11 +34,47 @@ def test_sizes():
     np.testing.assert_allclose(InverseRootStep(0.6).sizes(t, 0.1), [0.6, 0.6 / np.sqrt(2), 0.2])
     np.testing.assert_allclose(PegasosStep().sizes(t, 0.1), [5.0, 2.5, 5 / 9])
     np.testing.assert_allclose(PegasosStep(delay=3).sizes(t, 0.1), [5 / 4, 1.0, 5 / 12])
+    np.testing.assert_allclose(PowerStep(0.6, 0.25).sizes(t, 0.1), [0.6, 0.6 / 2**0.25, 0.6 / 3**0.5])
+    np.testing.assert_array_equal(PowerStep(0.6, 0).sizes(t, 0.1), [0.6, 0.6, 0.6])
+    np.testing.assert_array_equal(AdaptiveStep(0.3).sizes(t, 0.1), [0.3, 0.3, 0.3])
+    # The first step is (2λ)^(−1/4), the next ones follow 1/(2λ(t₀ + t)); never longer than 1/(2λ).
+    found = PegasosStep("auto").sizes(t, 0.5e-4)
+    np.testing.assert_allclose(found, [10, 1 / (1 / 10 + 1e-4), 1 / (1 / 10 + 8e-4)])
+    np.testing.assert_allclose(PegasosStep("auto").sizes(t, 5.0), PegasosStep().sizes(t, 5.0))
+
+
+def test_rivers_schedulers():
+    optim = pytest.importorskip("river.optim")
+    t, lam = np.arange(1.0, 30.0), 0.003
+    ours = [(ConstantStep(0.3), optim.schedulers.Constant(0.3))]
+    ours += [(PowerStep(0.3, p), optim.schedulers.InverseScaling(0.3, p)) for p in (0.25, 0.5, 1.0)]
+    ours += [(PegasosStep("auto"), optim.schedulers.Optimal(optim.losses.Hinge(), 2 * lam))]
+    for step, theirs in ours:
+        np.testing.assert_allclose(step.sizes(t, lam), [theirs.get(int(i) - 1) for i in t])
+
+
+def test_how_an_adaptive_step_falls():
+    step, pace, seen = AdaptiveStep(0.5, factor=4.0, least=0.01), 1.0, []
+    assert AdaptiveStep.adapts and not ConstantStep.adapts
+    while pace is not None:
+        seen.append(0.5 * pace)
+        pace = step.slower(pace)
+    assert seen == [0.5, 0.125, 0.03125, 0.0078125]
+    assert ConstantStep(0.5).slower(1.0) is None
 
 
 @pytest.mark.parametrize(
     "step",
-    [ConstantStep(0.2), InverseRootStep(), PegasosStep(2), PassiveAggressiveStep(2.0, 2), RecursiveStep()],
+    [
+        ConstantStep(0.2),
+        InverseRootStep(),
+        PegasosStep(2),
+        PegasosStep("auto"),
+        PowerStep(0.3, 0.1),
+        AdaptiveStep(0.3, factor=2.0),
+        PassiveAggressiveStep(2.0, 2),
+        RecursiveStep(),
+    ],
 )
 def test_steps_are_values(step):
     assert clone(step) == step
@@ -60,6 +98,13 @@ WRONG = {
     "too long at first": (InverseRootStep(5.0), 0.2, "take η ≤"),
     "no λ": (PegasosStep(), 0.0, "needs lam > 0"),
     "delay": (PegasosStep(-1), 0.1, "delay must be a whole number"),
+    "delay by another name": (PegasosStep("bottou"), 0.1, "delay must be a whole number or 'auto'"),
+    "power": (PowerStep(0.1, -1.0), 0.1, "power must be"),
+    "power step": (PowerStep(0.0), 0.1, "eta must be a positive number"),
+    "too long a power": (PowerStep(5.0, 0.1), 0.2, "take η ≤"),
+    "adaptive": (AdaptiveStep(0.0), 0.1, "eta must be a positive number"),
+    "factor": (AdaptiveStep(0.1, factor=1.0), 0.1, "factor must be more than 1"),
+    "least": (AdaptiveStep(0.1, least=-1.0), 0.1, "least must be"),
     "C": (PassiveAggressiveStep(0.0), 0.0, "C must be a positive number"),
     "variant": (PassiveAggressiveStep(1.0, 3), 0.0, "variant must be 0, 1 or 2"),
     "λ": (PassiveAggressiveStep(), 0.1, "set lam=0.0"),

@@ -61,5 +61,5 @@ def test_votes(at):
 
 
 def test_other_feature_maps_are_refused(at):
-    with pytest.raises(NotTraceable, match=r"PolynomialFeatures\(\) has no ONNX version; mercer's own have"):
+    with pytest.raises(NotTraceable, match=r"PolynomialFeatures\(\) has no ONNX version; NystromFeatures,"):
         at(lambda p: scores(p, feature_function(PolynomialFeatures())), X)

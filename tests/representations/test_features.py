@@ -7,7 +7,7 @@ from sklearn.preprocessing import PolynomialFeatures
 
 from mercer import KernelRidge
 from mercer.engines import Tiled
-from mercer.features import ExplicitFeatures, NystromFeatures, RandomFourierFeatures
+from mercer.features import ExplicitFeatures, NystromFeatures, PolynomialSketch, RandomFourierFeatures
 from mercer.kernels import ChiSquared, FunctionKernel, Gaussian, Linear, Polynomial
 from mercer.operators import L1, FeatureOperator, Identity, Matrix
 from mercer.representations import Features, Lasso, features
@@ -99,7 +99,9 @@ def test_size(representation, kernel, size):
 
 def test_too_large_an_expansion_is_not_chosen():
     chosen = Features().chosen(Polynomial(10), 50)
-    assert isinstance(chosen, RandomFourierFeatures)
+    assert isinstance(chosen, PolynomialSketch) and chosen.n_features == Features().n_features
+    many = Features().chosen(Polynomial(10) + Gaussian(1.0), 50)
+    assert isinstance(many, RandomFourierFeatures)
 
 
 def test_lasso_has_the_other_penalty():

@@ -6,7 +6,7 @@ from sklearn.base import clone
 
 from mercer import KernelRidge
 from mercer.kernels import check
-from mercer.theory import CircleProblem, CircleSpline, spectrum
+from mercer.theory import CircleProblem, CircleSpline, risk_curve, spectrum
 
 X = np.random.default_rng(0).random((40, 1))
 
@@ -52,3 +52,39 @@ def test_the_excess_risk():
 def test_no_such_spline():
     with pytest.raises(ValueError, match="b must be 2, 4, 6 or 8"):
         CircleSpline(3)(X)
+
+
+def test_the_distance_in_norm():
+    """Against coefficients: the space is ℓ² of Fourier coefficients over √eigenvalues."""
+    problem = CircleProblem(b=4, r=0.8, noise=0.1)
+    P, y = problem.draw(60, np.random.default_rng(1))
+    machine = KernelRidge(problem.kernel, lam=1e-6, offset=False).fit(P, y)
+    j = np.arange(1, 1001)
+    mu = (2 * np.pi * j) ** -4.0
+    angle = 2 * np.pi * j[:, None] * machine.function_.points[:, 0]
+    c = machine.function_.coef
+    cosines, sines = np.sqrt(2) * mu * (np.cos(angle) @ c), np.sqrt(2) * mu * (np.sin(angle) @ c)
+    expected = np.sum((cosines - j**-3.7) ** 2 / mu) + np.sum(sines**2 / mu)
+    assert problem.squared_distance(machine) == pytest.approx(expected, rel=1e-4)
+
+
+def test_the_rate_in_norm():
+    problem = CircleProblem(b=2, r=1.0, noise=0.2)
+
+    def machine(n):
+        return KernelRidge(problem.kernel, lam=problem.lam(n), offset=False)
+
+    sizes = [50, 100, 200, 400]
+    near = risk_curve(machine, problem.draw, sizes, risk=problem.squared_distance, repetitions=20)
+    right = risk_curve(machine, problem.draw, sizes, risk=problem.excess, repetitions=20)
+    assert near.rate.exponent == pytest.approx(problem.norm_exponent, abs=0.15)
+    assert near.rate.exponent < right.rate.exponent
+    assert near.rate.low < problem.norm_exponent + 0.1 and near.rate.high > problem.norm_exponent - 0.1
+
+
+def test_what_has_no_distance():
+    fitted = KernelRidge(CircleSpline(2), lam=0.1).fit(X, X[:, 0])
+    with pytest.raises(ValueError, match="not in H_K"):
+        CircleProblem(2, 0.5).squared_distance(fitted)
+    with pytest.raises(ValueError, match=r"CircleSpline\(b=4\) is needed"):
+        CircleProblem(4, 1.0).squared_distance(fitted)

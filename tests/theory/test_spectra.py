@@ -88,6 +88,34 @@ def test_the_exponent_by_hand():
     assert minimax_exponent(2, 3, ridge=True) == minimax_exponent(2, 1) and minimax_exponent(1e9, 1) > 0.999
 
 
+def test_the_exponent_in_norm_by_hand():
+    assert minimax_exponent(2, 1, norm=True) == pytest.approx(2 / 5)
+    assert minimax_exponent(4, 0.75, norm=True) == pytest.approx(2 / 7)
+    assert minimax_exponent(2, 9, ridge=True, norm=True) == minimax_exponent(2, 1.5, norm=True)
+    for gamma in (0.1, 0.5, 1.0):  # theorem 22, where nothing is known of the spectrum
+        assert minimax_exponent(1, gamma + 0.5, norm=True) == pytest.approx(gamma / (gamma + 1))
+    for b, r in ((2, 0.6), (4, 1.5)):
+        assert minimax_exponent(b, r, norm=True) < minimax_exponent(b, r)
+
+
+def test_bias_and_variance_in_norm():
+    """Exact, of ridge regression with eigenvalues i^−b: Σ λ²(μ/(μ+λ))²… balanced over λ has the exponent."""
+    i = np.arange(1, 200_001.0)
+    for b, r in ((2.0, 0.75), (2.0, 1.25), (3.0, 2.5)):
+        mu = i**-b
+        truth = mu ** (2 * r) * i**-1.02 / mu  # squared coefficients in H_K: f* = L^r g
+
+        def least(n, mu=mu, truth=truth):
+            lams = np.geomspace(1e-5, 1, 100)
+            bias = [np.sum((lam / (mu + lam)) ** 2 * truth) for lam in lams]
+            variance = [np.sum(mu / (mu + lam) ** 2) / n for lam in lams]
+            return min(np.add(bias, variance))
+
+        ns = np.array([1e3, 1e4, 1e5])
+        slope = -np.polyfit(np.log(ns), np.log([least(n) for n in ns]), 1)[0]
+        assert slope == pytest.approx(minimax_exponent(b, r, ridge=True, norm=True), abs=0.04), (b, r)
+
+
 @pytest.mark.parametrize(
     "call, words",
     [
@@ -101,6 +129,8 @@ def test_the_exponent_by_hand():
         (lambda: smoothness(spectrum(K, RNG.standard_normal(200))), "stand out of the noise"),
         (lambda: smoothness(spectrum(K, X[:, 0]), fit_decay(0.5 ** np.arange(1, 30))), "exponentially"),
         (lambda: minimax_exponent(0, 1), "positive"),
+        (lambda: minimax_exponent(2, 0.5, norm=True), "not in H_K"),
+        (lambda: CircleProblem(2, 0.5).norm_exponent, "not in H_K"),
     ],
 )
 def test_refusals(call, words):

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -31,6 +31,7 @@ from mercer.cli.options import (
     with_options,
 )
 from mercer.cli.replacing import Force, model_of, page_of, require_free
+from mercer.tables.model.device import checked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -115,6 +116,10 @@ def fit(
             help="A file in which a fit by parts notes how far it is; the same command goes on from there.",
         ),
     ] = None,
+    engine: Annotated[
+        Literal["auto", "cpu", "cuda"],
+        option("--engine", help="cuda: with a GPU; cpu: without; by default with one if there is one."),
+    ] = "auto",
     minutes: Minutes = 2.0,
     seed: Seed = 0,
     as_json: AsJson = False,
@@ -123,9 +128,12 @@ def fit(
     """Choose, fit and test a kernel machine for a table; write the model and a report."""
     output, page = results.model_and_page(source, target)
     name = source.title
+    _require(engine)
     with spinner(quiet, 60 * minutes, as_json) as step:
         step(f"Reading {name}")
         data, more = _data(source, roles, target, memory, quiet)
+        if checkpoint is not None:
+            more["checkpoint"] = checkpoint
         with _going_on(checkpoint):
             model = mercer.fit(
                 data,
@@ -137,10 +145,9 @@ def fit(
                 progress=step,
                 **judging.asked(),
                 **more,
-                **({} if checkpoint is None else {"checkpoint": checkpoint}),
+                engine=engine,
             )
-        said = ["--target", target, "--minutes", f"{minutes:g}", "--seed", str(seed)]
-        said += [] if memory is None else ["--memory", memory]
+        said = _said(target, minutes, seed, memory, engine)
         if any("interrupted" in said for said in model.evidence.cut):
             note("interrupted: what was learned by then is kept, and its notes say what was left out")
         command = shlex.join(
@@ -156,6 +163,21 @@ def fit(
         print_json(facts(model) | {"output": output, "report": page})
     elif not quiet:
         _show(model, output, page)
+
+
+def _said(target: str, minutes: float, seed: int, memory: str | None, engine: str) -> list[str]:
+    """Options that decide what comes out, as they are written."""
+    said = ["--target", target, "--minutes", f"{minutes:g}", "--seed", str(seed)]
+    said += [] if memory is None else ["--memory", memory]
+    return said + ([] if engine == "auto" else ["--engine", engine])
+
+
+def _require(engine: str) -> None:
+    """What is asked for is here: else that is said before anything is read."""
+    try:
+        checked(engine)
+    except (ImportError, RuntimeError) as error:
+        fail(str(error).replace("engine='cpu'", "--engine cpu"))
 
 
 def _data(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from mercer._memory import available_memory
 from mercer._params import Params
 from mercer.kernels.base import Kernel
@@ -86,6 +88,22 @@ class Engine(Params):
     def at_rows(self) -> Engine:
         """The engine that computes where examples live: itself, unless they live on other machines."""
         return self
+
+    def left_out(
+        self, kernel: Kernel, X: np.ndarray, Y: np.ndarray, mu: float, offset: bool
+    ) -> tuple[float, dict[str, Any], float] | None:
+        """The mean squared leave-one-out error L of (K + μI)⁻¹, where this engine keeps matrices.
+
+        With its slopes in log θ by name, as `Kernel.vjp_log_params` has them, and in μ. None where the host
+        has to do it; MemoryError without room.
+        """
+        return None
+
+    def ridge_scores(
+        self, kernel: Kernel, X: np.ndarray, Y: np.ndarray, mu: float, new: np.ndarray
+    ) -> np.ndarray | None:
+        """K(new, X) (K + μI)⁻¹ Y, the same way; None where the host has to do it."""
+        return None
 
     def single_threaded(self) -> Engine:
         """This engine, for use in one of several threads at the same time."""

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
 import numpy as np
 
+from mercer._threads import stopping_point
 from mercer._xp import issparse
 from mercer.codegen.formula import Formula
 from mercer.codegen.symbols import NotTraceable
 from mercer.engines._triton.call import (
     SYMMETRIC_FROM,
     Call,
+    lacking,
     mirror_host,
     require,
     spans,
@@ -36,6 +41,20 @@ _SAMPLE = 1024
 
 # Bytes of a shard's points.
 _SHARD_BYTES = 256 << 20
+
+# Matrices that fill the device are made by one thread at a time; seconds between looks at Ctrl-C and clocks.
+_ONE, _PATIENCE = threading.Lock(), 0.05
+
+
+@contextmanager
+def _alone() -> Iterator[None]:
+    """No two threads of this process inside the ``with`` block."""
+    while not _ONE.acquire(timeout=_PATIENCE):
+        stopping_point()
+    try:
+        yield
+    finally:
+        _ONE.release()
 
 
 class Cuda(Engine):
@@ -89,12 +108,12 @@ class Cuda(Engine):
         if self.memory is not None and not (isinstance(self.memory, (int, np.integer)) and self.memory > 0):
             raise ValueError(f"Cuda: memory must be a positive number of bytes or None, got {self.memory!r}")
 
+    def lacking(self) -> ImportError | RuntimeError | None:
+        """What it takes and is not here (torch, Triton, a GPU), as an error to raise; None if all is."""
+        return lacking(self.device)
+
     def usable(self):
-        try:
-            require(self.device)
-        except (ImportError, RuntimeError):
-            return Tiled()
-        return self
+        return Tiled() if self.lacking() is not None else self
 
     # A factor of so many rows takes a fraction of a second.
     direct_rows = 30_000
@@ -134,6 +153,18 @@ class Cuda(Engine):
             values = K.dense()
             values = values if isinstance(values, torch.Tensor) else upload(values, self.device)
             return DeviceMatrix(self, values)
+
+    def left_out(self, kernel, X, Y, mu, offset):
+        from mercer.engines._triton.left_out import left_out
+
+        with _alone():
+            return left_out(self, kernel, X, Y, mu, offset)
+
+    def ridge_scores(self, kernel, X, Y, mu, new):
+        from mercer.engines._triton.left_out import scores
+
+        with _alone():
+            return scores(self, kernel, X, Y, mu, new)
 
     def place(self, X, y=None, w=None):
         """Rows in shards large enough to keep the device busy."""

@@ -12,7 +12,7 @@ from sklearn.utils.metaestimators import available_if
 from mercer import _resolve
 from mercer.estimators.inputs import checked_labels
 from mercer.estimators.scoring import Accuracy, Determination, scored_elsewhere
-from mercer.estimators.tensors import follows_data
+from mercer.estimators.tensors import follows_data, on_host
 from mercer.functions import FeatureFunction, KernelFunction
 from mercer.kernels import Linear
 from mercer.losses.coding import LabelCoding
@@ -42,7 +42,8 @@ class Judged:
         """
         if lives_elsewhere(X):
             return scored_elsewhere(self, self.measure, X, y, sample_weight)
-        return self.measure.here(y, self.predict(X), sample_weight)
+        # On the host, where a mean of tensors is in double precision as well.
+        return self.measure.here(on_host(y), on_host(self.predict(X)), on_host(sample_weight))
 
 
 class Labelled(Judged, ClassifierMixin):

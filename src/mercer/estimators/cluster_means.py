@@ -132,6 +132,10 @@ class ClusterMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
             total += float(w @ np.maximum(D.min(axis=1), 0))
         return -total
 
+    def __getstate__(self):
+        # Coordinates for further batches follow from the means.
+        return {name: value for name, value in super().__getstate__().items() if name != "_stream"}
+
     holds = {
         "means_": Function,
         "masses_": ArraySpec("f8", "k"),

@@ -193,6 +193,7 @@ def from_sample(
     engine: Engine,
     normalised: bool,
     journal: Journal,
+    refill: bool = True,
 ) -> tuple[PassedRun, tuple[Function, np.ndarray], Plan]:
     """Lloyd's algorithm over all examples, which live elsewhere, from the means of a sample's clusters.
 
@@ -209,13 +210,22 @@ def from_sample(
     start = Clusters(sums.G, totals, totals > 0, span.T)
     rows = probes(len(survey.sample))
     seen = numbers_of(sums.A.among(rows) @ np.ones((A.shape[1], 1)), sums.weights[rows])
-    run = LloydPasses(A, normalised, journal, seen).run(start, max_iter, tol)
+    run = LloydPasses(A, normalised, journal, seen, refill).run(start, max_iter, tol)
     p, k, some = A.shape[1], sums.clusters, len(survey.sample)
     how = f"from {space.how}, of a sample of {some:,}: {run.passes} passes over all rows, after a first look"
     flops = float(run.passes) * survey.n * p * (4 * k + 2 * survey.rows.shape[1])
     stored = (some * A.dtype.itemsize + 8 * (3 * p + 6 * k)) * p
     plan = survey.plan(engine, flops, stored, survey.why, how)
     return run, span.lift(run.clusters.G, run.clusters.share), plan
+
+
+def without_empty(means: Function, filled: np.ndarray) -> Function:
+    """Means of those clusters only that have points."""
+    f = means.output(filled)
+    if not isinstance(f, KernelFunction) or f.engine.remote or (np.count_nonzero(f.coef, axis=1) > 1).any():
+        return f
+    # Each point counts in the mean of its own cluster only.
+    return f if f.coef.shape[1] == 1 else f.in_groups(f.coef.argmax(axis=1))
 
 
 def _of_members(sums: CoordinateSums, lift: Lift) -> Lift:

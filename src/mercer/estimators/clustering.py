@@ -22,7 +22,9 @@ from mercer.estimators.cluster_spaces import (
     from_sample,
     given_start,
     place,
+    without_empty,
 )
+from mercer.estimators.cluster_stream import add_batch, bounded_representation, require_streamable
 from mercer.estimators.inputs import GAUSSIAN, checked_weights
 from mercer.estimators.plan import Plan, representation_without_loss
 from mercer.estimators.tensors import on_host
@@ -36,6 +38,10 @@ from mercer.representations import Features
 from mercer.solvers import ConvergenceWarning, lloyd
 from mercer.solvers.journal import Journal
 from mercer.solvers.passes.clusters import PassedRun
+from mercer.solvers.teleport import teleported
+
+# What becomes of clusters without points.
+EMPTY = ("teleport", "drop")
 
 
 @dataclass(eq=False, repr=False)
@@ -72,13 +78,23 @@ class KernelKMeans(ClusterMeans):
     engine : "auto", "tiled", "cuda" or an Engine
     random_state : int, RandomState or None
         For starts, centres and random features.
+    empty : "teleport" or "drop"
+        What becomes of a cluster that loses all its points: it is given the point that is farthest from its
+        mean, which lowers E; or it is destroyed, and there are fewer clusters then (``len(masses_)``).
+    teleports : int
+        Tries to get out of a local minimum: the mean that costs least to do without moves into the cluster
+        with the most energy, and Lloyd's algorithm goes on from there. Kept if it comes to a lower E. Of
+        examples that live elsewhere, on the sample.
 
     Attributes
     ----------
-    labels_ : (n,); not there after a fit to rows that live elsewhere, for which `predict` gives them
+    labels_ : (n,); not there after a fit to rows that live elsewhere, for which `predict` gives them; after
+        `partial_fit` those of the last batch, as are inertia_ and energies_
     inertia_ : E
-    energies_ : (n_iter_ + 1,) E at the start and after each iteration of the best run
+    energies_ : (n_iter_ + 1,) E at the start and after each iteration of the best run; after a teleport, of
+        the iterations from which E was lower than before it
     n_iter_ : iterations of that run, with the one that found nothing to change
+    n_batches_ : after `partial_fit`, how many batches there were
     start_ : (n,) the labels the best run began with; not there for rows that live elsewhere, either
     means_ : Function with k outputs, x ↦ ⟨φ(x), μ_j⟩: the means as elements of H_K
     squared_norms_ : (k,) ‖μ_j‖², infinite for one that is empty for want of different points
@@ -128,6 +144,8 @@ class KernelKMeans(ClusterMeans):
     representation: Any = "auto"
     engine: Any = "auto"
     random_state: Any = None
+    empty: str = "teleport"
+    teleports: int = 0
 
     # -- fit --------------------------------------------------------------------------------------
 
@@ -152,15 +170,71 @@ class KernelKMeans(ClusterMeans):
             raise
         if survey is not None:
             return self._finish_elsewhere(survey, space, run, plan.engine, journal)
+        self._finish(space, run, plan)
+        return self
+
+    def _finish(self, space: ClusterSpace, run: lloyd.LloydRun, plan: Plan) -> None:
+        """What is learned of points in memory, on the machine."""
         self._keep(run, space.lift(run.members, _shares(run)))
-        self.labels_ = run.labels
+        self.labels_ = self._numbers(run.totals)[run.labels]
         self.plan_ = replace(plan, unknowns=len(self.means_))
+
+    def _numbers(self, totals: np.ndarray) -> np.ndarray:
+        """Of each cluster its number once empty ones are dropped."""
+        return np.cumsum(totals > 0) - 1 if self.empty == "drop" else np.arange(len(totals))
+
+    def partial_fit(self, X, y=None, sample_weight=None):
+        """Learn from one more batch: points go to the nearest means, and each mean to all that came to it.
+
+        The first batch begins as `fit` does (`init`, the best of `n_init` starts), with one iteration; it
+        needs as many points as there are clusters, and fixes the kernel's parameters and the coordinates.
+        After a `fit`, batches go on from its clusters, whose means are projected onto centres if they were
+        made of all points. y is not used.
+
+        What is kept is bounded, however many batches come: a mean and a mass for each cluster, in coordinates
+        of fixed size. These are the kernel's own if they are few (linear, polynomial), else Nyström centres
+        of the first batch, or the features of `representation`; "full", whose means are made of all points,
+        is refused, and so is ``normalized``, which needs the degrees of all.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from mercer import KernelKMeans
+        >>> from mercer.kernels import Linear
+        >>> rng = np.random.default_rng(0)
+        >>> machine = KernelKMeans(Linear(), n_clusters=2, random_state=0)
+        >>> for _ in range(50):
+        ...     centres = np.array([[0.0, 0.0], [9.0, 9.0]])[rng.integers(2, size=100)]
+        ...     machine = machine.partial_fit(centres + rng.standard_normal((100, 2)))
+        >>> np.sort(machine.centroids_, axis=0).round(0) + 0.0
+        array([[0., 0.],
+               [9., 9.]])
+        >>> float(machine.masses_.sum()), machine.n_batches_
+        (5000.0, 50)
+        """
+        self._validate()
+        require_streamable(self, X)
+        if hasattr(self, "means_"):
+            add_batch(self, X, sample_weight)
+        else:
+            space, run, plan = self._formed(X, sample_weight, None, Journal(), bounded=True)
+            self._finish(space, run, plan)
+            self.n_batches_ = 1
         return self
 
     def _formed(
-        self, X: Any, sample_weight: Any, survey: Survey | None, journal: Journal
+        self,
+        X: Any,
+        sample_weight: Any,
+        survey: Survey | None,
+        journal: Journal,
+        *,
+        bounded: bool = False,
     ) -> tuple[ClusterSpace, lloyd.LloydRun, Plan]:
-        """Clusters of the points in memory, or of the sample: where they are formed, how, and the plan."""
+        """Clusters of the points in memory, or of the sample: where they are formed, how, and the plan.
+
+        `bounded`: in coordinates of fixed size, with no iteration but the first.
+        """
         representation: Any = _resolve.representation_of(self.representation)
         if survey is not None:
             X, sample_weight = survey.sample.X, survey.sample.w
@@ -180,7 +254,8 @@ class KernelKMeans(ClusterMeans):
         elif representation is None and isinstance(self.kernel_, Linear):
             representation, why = Features(ExplicitFeatures()), "means of the linear kernel are points"
         else:
-            representation, why = representation_without_loss(representation, self.kernel_, points, engine)
+            choose = bounded_representation if bounded else representation_without_loss
+            representation, why = choose(representation, self.kernel_, points, engine)
         start = None
         if not isinstance(self.init, str):
             start = given_start(self.init, self.kernel_, points, int(self.n_clusters), engine)
@@ -189,7 +264,7 @@ class KernelKMeans(ClusterMeans):
         space = place(representation, everyone, rng, engine, about_zero=bool(self.normalized), n=n)
         # Blocks are shared out among threads of our own; those of BLAS would be in their way.
         with one_blas_thread():
-            run = self._run(space, start, rng)
+            run = self._run(space, start, rng, 0 if bounded else int(self.max_iter))
         if not math.isfinite(run.energy):
             raise ValueError(f"{self.kernel_!r} gives NaN or infinity on these points")
         return space, run, Plan(representation, None, engine, len(weights), 0, reasons=(why, space.how))
@@ -210,7 +285,7 @@ class KernelKMeans(ClusterMeans):
         """From the clusters of a sample to those of all examples."""
         limits = int(self.max_iter), float(self.tol)
         run, means, self.plan_ = from_sample(
-            survey, space, sample, *limits, engine, bool(self.normalized), journal
+            survey, space, sample, *limits, engine, bool(self.normalized), journal, self.empty != "drop"
         )
         for name in ("labels_", "start_"):
             self.__dict__.pop(name, None)
@@ -222,21 +297,25 @@ class KernelKMeans(ClusterMeans):
         # The weights of a graph's edges need only be symmetric to be cut.
         return require_symmetry(self.kernel_, points) if self.normalized else super().admit_points(points)
 
-    def _run(self, space: ClusterSpace, start: np.ndarray | None, rng: np.random.Generator) -> lloyd.LloydRun:
+    def _run(
+        self, space: ClusterSpace, start: np.ndarray | None, rng: np.random.Generator, most: int
+    ) -> lloyd.LloydRun:
         """The best of all starts, found in float32 where that is quicker, and finished in float64."""
+        tol, refill = float(self.tol), self.empty != "drop"
         look = lloyd.normalised if self.normalized else lloyd.plain
         stages = [look(sums) for sums in space.stages]
         best: lloyd.LloydRun | None = None
         for labels in [start] if start is not None else self._starts(stages[0], rng):
-            run = lloyd.lloyd(stages[0], labels, self.max_iter, self.tol)
+            run = lloyd.lloyd(stages[0], labels, most, tol, refill)
             if best is None or run.energy < best.energy:
                 best, self.start_ = run, labels
         assert best is not None
+        if most and self.teleports:
+            best = teleported(stages[0], best, int(self.teleports), most, tol, rng, refill)
         for cloud in stages[1:]:
             rough = best
-            best = lloyd.lloyd(
-                cloud, rough.members, max(self.max_iter - len(rough.energies) + 1, 0), self.tol
-            )
+            left = max(most - len(rough.energies) + 1, 1 if self.teleports and most else 0)
+            best = lloyd.lloyd(cloud, rough.members, left, tol, refill)
             # Energies from float32 inner products are a little off; none counts as lower than a later one.
             best.energies[:0] = np.maximum(rough.energies[:-1], best.energies[0]).tolist()
         return best
@@ -273,32 +352,43 @@ class KernelKMeans(ClusterMeans):
         norms = np.square(self.means_.coef).sum(axis=0) if explicit else run.powers * share**2
         self.squared_norms_ = np.where(filled, norms, np.inf)
         self.masses_ = run.totals
+        dropped = self.empty == "drop" and not filled.all()
+        if dropped:
+            self.means_ = without_empty(self.means_, filled)
+            self.squared_norms_, self.masses_ = self.squared_norms_[filled], self.masses_[filled]
         self.energies_ = np.array(run.energies)
         self.inertia_, self.n_iter_ = run.energy, len(run.energies) - 1
-        for name in ("centroids_", "normalized_cut_"):
+        for name in ("centroids_", "normalized_cut_", "n_batches_"):
             self.__dict__.pop(name, None)
-        if isinstance(self.kernel_, Linear):
-            f: Any = self.means_
-            self.centroids_ = f.coef.T.copy() if explicit else f.coef.T @ f.points
+        self.show_centroids()
         if self.normalized:
             self.normalized_cut_ = float((1 - run.powers * share)[filled].sum())
-        if not filled.all():
+        if not filled.all() and not dropped:
             self._warn(
                 f"only {filled.sum()} of {len(filled)} clusters have points, for want of different ones"
             )
-        if run.status == "max_iter" and self.max_iter > 0:
+        if run.status == "max_iter" and self.n_iter_ > 0:
             self._warn(
                 f"stopped at its limit of {self.n_iter_} iterations: raise max_iter, or tol ({self.tol:g})"
             )
+
+    def show_centroids(self) -> None:
+        """The means of the linear kernel are points."""
+        if isinstance(self.kernel_, Linear):
+            f: Any = self.means_
+            explicit = isinstance(f, FeatureFunction)
+            self.centroids_ = f.coef.T.copy() if explicit else f.coef.T @ f.points
 
     def _warn(self, what: str) -> None:
         warnings.warn(f"KernelKMeans: {what}", ConvergenceWarning, stacklevel=frames_inside())
 
     def _validate(self) -> None:
-        for name, least in (("n_clusters", 1), ("n_init", 1), ("max_iter", 0)):
+        for name, least in (("n_clusters", 1), ("n_init", 1), ("max_iter", 0), ("teleports", 0)):
             require_count(getattr(self, name), name, least)
         require_nonnegative(self.tol, "tol")
         require_flag(self.normalized, "normalized")
+        if not isinstance(self.empty, str) or self.empty not in EMPTY:
+            raise ValueError(f"empty must be one of {', '.join(map(repr, EMPTY))}, got {self.empty!r}")
         if isinstance(self.init, str) and self.init not in INITS:
             raise ValueError(
                 f"init must be one of {', '.join(map(repr, INITS))} or an array, got {self.init!r}"

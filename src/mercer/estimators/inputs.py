@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from copy import copy
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
@@ -20,6 +20,7 @@ from mercer._words import Worded, translated
 from mercer._xp import as_csr, frozen, issparse, n_points
 from mercer.engines import Engine
 from mercer.estimators.elsewhere import FileToFile
+from mercer.estimators.machine_html import machine_html
 from mercer.estimators.tensors import engine_for, on_host, remember
 from mercer.functions import Function, KernelFunction
 from mercer.kernels import Finite, Gaussian, Precomputed
@@ -50,9 +51,11 @@ class KernelInputs(Worded, FileToFile, BaseEstimator):
     holds: dict[str, Any] = {"kernel_": Kernel}
     fitted_by = "function_"
 
-    def set_params(self, **params):
+    def set_params(self, **params: Any) -> Self:
         """Set parameters; those of a kernel or another part on a copy, which nobody else holds."""
         for name in {key.partition("__")[0] for key in params if "__" in key}:
+            if name == "kernel" and isinstance(getattr(self, name, None), str):
+                self.kernel = _resolve.kernel_of(self.kernel)  # a word has no parameters
             if isinstance(getattr(self, name, None), Params):
                 setattr(self, name, copy(getattr(self, name)))
         said = translated(type(self), params)
@@ -61,7 +64,7 @@ class KernelInputs(Worded, FileToFile, BaseEstimator):
         return super().set_params(**params)
 
     @classmethod
-    def from_gamma(cls, gamma: float, **parameters: Any):
+    def from_gamma(cls, gamma: float, **parameters: Any) -> Self:
         """The machine with the Gaussian kernel exp(−gamma·‖x−z‖²), whose width is σ = 1/√(2·gamma).
 
         >>> from mercer import KernelPCA
@@ -73,12 +76,20 @@ class KernelInputs(Worded, FileToFile, BaseEstimator):
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         try:
-            kernel = _resolve.kernel_of(self.kernel)
+            kernel = self.asked_kernel()
         except (TypeError, ValueError):
             return tags  # fit will say what is wrong
         tags.input_tags.pairwise = isinstance(kernel, Precomputed)
         tags.input_tags.sparse = bool(kernel.sparse)
         return tags
+
+    def asked_kernel(self) -> Kernel:
+        """The kernel that was given, by whatever name."""
+        return _resolve.kernel_of(self.kernel)
+
+    def _html_repr(self) -> str:
+        """What notebooks show: scikit-learn's diagram and, once fitted, what is known of the fit."""
+        return machine_html(self)
 
     def check_X(self, X: Any, kernel: Kernel, *, reset: bool) -> Any:
         """Points as this kernel takes them; `reset`: their features are those that `predict` will expect."""
@@ -136,7 +147,7 @@ class KernelInputs(Worded, FileToFile, BaseEstimator):
 
         `parts` are what else the machine was given: value objects, or None.
         """
-        kernel = clone(_resolve.kernel_of(self.kernel))
+        kernel = clone(self.asked_kernel())
         engine: Engine = _resolve.engine_of(engine_for(self.engine, X))
         for part in (kernel, engine, *parts):
             if part is not None:

@@ -9,6 +9,7 @@ the first example is the nearer one.
 
 Where the induced distance only grows with a plain one (`mercer.kernels.order`), gaps are that distance.
 Kernels that have fallen to 0 in floating point still tell who is nearer then, and a tree can find candidates.
+A `Distance`, which stands where a kernel does and is none, is its own gap.
 """
 
 from __future__ import annotations
@@ -18,15 +19,14 @@ from typing import Any
 
 import numpy as np
 
-from mercer._threads import cpu_count, parallel_map
+from mercer._threads import cpu_count, interruptible, parallel_map
 from mercer._xp import issparse, shaped_like
 from mercer.engines import Engine
+from mercer.estimators.distances import Distance, NamedDistance, Nearness
 from mercer.kernels.base import Kernel
 from mercer.kernels.finite import Finite
 from mercer.kernels.order import order_of
-from mercer.kernels.profiled import Profiled
 from mercer.kernels.separation import InOrder, paired, separation
-from mercer.kernels.statistics import L1Distance, SquaredDistance
 
 WAYS = ("auto", "blocks", "tree")
 # Candidates beyond those asked for, and gaps of each row that are computed twice to see how exact they are.
@@ -37,27 +37,13 @@ _DIGITS = 64
 # surface of few dimensions: at most this share of log₂ n. Beyond, it has to enter almost every branch.
 _TREE_WIDTH, _TREE_WIDTH_AT_MOST, _TREE_SHARE = 8, 15, 0.5
 _NUMBERS_AT_ONCE = 1 << 20
+# So few points are looked up in a tree without threads.
+_FEW = 256
 _EPS = float(np.finfo(np.float64).eps)
 # K(X, X) of points that are no vectors is stored up to this size: half the calls of a Python function.
 _STORED_BYTES = 256 << 20
 
 Found = tuple[np.ndarray, np.ndarray]
-
-
-class Nearness(Profiled):
-    """−s of s = ‖x−z‖², or of s = ‖x−z‖₁: a "kernel" whose gap is s."""
-
-    _statistics = {"l2": SquaredDistance(), "l1": L1Distance()}
-
-    def __init__(self, norm="l2"):
-        self.norm = norm
-
-    @property
-    def statistic(self):  # type: ignore[override]
-        return self._statistics[self.norm]
-
-    def profile(self, s, xp):
-        return s * -1.0
 
 
 class NeighbourSearch:
@@ -81,13 +67,13 @@ class NeighbourSearch:
         if self.order is None:
             self.gaps = NeighbourGaps(kernel, self.points)
         else:
-            self.gaps = NeighbourGaps(Nearness(self.order.norm), self._coordinates(self.points))
+            self.gaps = NeighbourGaps(Nearness(self.order.norm), self.coordinates(self.points))
         self.why = "asked for"
         self.way = self._chosen(way)
         if self.way == "tree":
             from scipy.spatial import cKDTree
 
-            self._tree = cKDTree(_double(self.gaps.points))
+            self.tree = cKDTree(_double(self.gaps.points))
 
     def _chosen(self, way: str) -> str:
         possible = self.order is not None and not issparse(self.gaps.points)
@@ -108,11 +94,11 @@ class NeighbourSearch:
         )
         return "tree" if few else "blocks"
 
-    def _asked(self, X: Any) -> Any:
+    def asked(self, X: Any) -> Any:
         """Points whose neighbours are asked for, in the form the examples have: arrays, or sparse."""
         return _own(self.kernel, shaped_like(X, self.points) if self.kernel.vectors else X)
 
-    def _coordinates(self, X: Any) -> Any:
+    def coordinates(self, X: Any) -> Any:
         """The points in whose plain distance the order is that of the kernel."""
         assert self.order is not None
         # Transformations round: in float64, so that it is the points as given that are compared.
@@ -129,8 +115,8 @@ class NeighbourSearch:
         if same:
             X = self.gaps.points
         else:
-            X = self._asked(X)
-            X = X if self.order is None else self._coordinates(X)
+            X = self.asked(X)
+            X = X if self.order is None else self.coordinates(X)
         return (
             self._by_tree(X, count, same) if self.way == "tree" else self._by_blocks(X, count, same, engine)
         )
@@ -139,7 +125,7 @@ class NeighbourSearch:
         kernel, Z = self.gaps.kernel, self.gaps.points
         n, m = X.shape[0], Z.shape[0]
         index = np.empty((n, count), np.intp)
-        gaps = None if kernel.vectors else np.empty((n, count))
+        gaps = None if self.gaps.refined else np.empty((n, count))
 
         def step(rows: slice, K: np.ndarray) -> None:
             # In place: the block is this step's to use up.
@@ -151,7 +137,7 @@ class NeighbourSearch:
             if gaps is not None:
                 gaps[rows] = found
 
-        if same and not kernel.vectors and 8 * n * n <= _STORED_BYTES:
+        if same and gaps is not None and 8 * n * n <= _STORED_BYTES:
             K = engine.operator(kernel, Z).dense()
             for a in range(0, n, 256):
                 step(slice(a, min(a + 256, n)), K[a : a + 256])
@@ -168,7 +154,7 @@ class NeighbourSearch:
         while len(rows):
             # As a list, because one neighbour asked for by number comes without an axis.
             ask = np.arange(1, width + same + 1)
-            g, near = self._tree.query(_double(X[rows]), ask, p=power, workers=cpu_count())
+            g, near = self._asked_of_tree(_double(X[rows]), ask, power)
             if near.max() == self.gaps.points.shape[0]:  # what a tree says of infinite distances
                 raise self.gaps.failure()
             if same:
@@ -181,19 +167,38 @@ class NeighbourSearch:
             rows, width = rows[~done], min(2 * width, most)
         return index, None
 
+    def _asked_of_tree(self, X: np.ndarray, ask: np.ndarray, power: int) -> tuple[np.ndarray, np.ndarray]:
+        """Distances and neighbours, by SciPy's threads where there are many points.
+
+        Its threads write to arrays that an exception in their midst, such as Ctrl-C, would take from under
+        them: the main thread, which hears it, is elsewhere meanwhile.
+        """
+        if len(X) <= _FEW:
+            return self.tree.query(X, ask, p=power)
+        return interruptible(lambda: self.tree.query(X, ask, p=power, workers=cpu_count()))
+
     # -- distances --------------------------------------------------------------------------------
 
-    def distances(self, X: Any, index: np.ndarray, gaps: np.ndarray | None) -> np.ndarray:
-        """√(k(x,x) + k(z,z) − 2k(x,z)) of the neighbours found; 0 where rounding can't tell it from 0."""
+    def distances(
+        self, X: Any, index: np.ndarray, gaps: np.ndarray | None, rows: np.ndarray | None = None
+    ) -> np.ndarray:
+        """√(k(x,x) + k(z,z) − 2k(x,z)) of the neighbours found; 0 where rounding can't tell it from 0.
+
+        Row i of `index` has the neighbours of point i; with `rows`, index[j] is one of point rows[j].
+        """
         kernel = self.kernel
-        X = self.points if X is None else self._asked(X)
-        if isinstance(kernel, Finite) and X.ndim == 2:
-            raise ValueError(
-                "k(x,x) of new points is not in the rows of a precomputed matrix, so their distances are "
-                "unknown: use weights='uniform' and return_distance=False, which do without"
-            )
+        X = self.points if X is None else self.asked(X)
+        flat = rows is not None
+        rows = rows if rows is not None else np.arange(len(index))
+        if isinstance(kernel, Distance) and gaps is not None:
+            return gaps
+        if isinstance(kernel, NamedDistance) and self.order is not None:
+            paired_norm = Nearness(self.order.norm).statistic.paired
+            return kernel.of_norm(_of_pairs(paired_norm, X, rows, self.points, index, cpu_count()))
+        self.require_lengths(X)
         if gaps is not None:
-            own = diagonal(kernel, X)[:, None]
+            own = diagonal(kernel, X)[rows]
+            own = own if flat else own[:, None]
             squared = own + 2 * gaps
             squared[squared <= 2 * self.gaps.rounding(index, gaps) + _DIGITS * _EPS * np.abs(own)] = 0
             return np.sqrt(np.maximum(squared, 0))
@@ -207,9 +212,17 @@ class NeighbourSearch:
                 s <= _DIGITS * _EPS * (np.abs(kernel.diagonal(left)) + np.abs(kernel.diagonal(right))), 0, s
             )
 
-        everyone = np.arange(len(index))
-        squared = _of_pairs(squared_distance, X, everyone, self.points, index, cpu_count())
+        squared = _of_pairs(squared_distance, X, rows, self.points, index, cpu_count())
         return np.sqrt(np.maximum(squared, 0))
+
+    def require_lengths(self, X: Any) -> None:
+        """Refuse new points of which only k(x,z) are known, where k(x,x) is needed."""
+        if isinstance(self.kernel, Finite) and not isinstance(self.kernel, Distance) and X.ndim == 2:
+            raise ValueError(
+                "k(x,x) of new points is not in the rows of a precomputed matrix, so their distances are "
+                "unknown: use weights='uniform' and return_distance=False, which do without, or give "
+                "distances: metric='precomputed'"
+            )
 
 
 class NeighbourGaps:
@@ -222,6 +235,8 @@ class NeighbourGaps:
     def __init__(self, kernel: Kernel, points: Any):
         self.kernel, self.points = kernel, points
         self.half = diagonal(kernel, points) / 2
+        # Are blocks only a first look, whose gaps are computed again?
+        self.refined = kernel.vectors and not isinstance(kernel, Distance)
 
     def failure(self) -> ValueError:
         """What to raise where no one is nearest."""
@@ -260,7 +275,7 @@ class NeighbourGaps:
             raise self.failure()
         error = self.rounding(index, gaps, float(np.finfo(G.dtype).eps)).max(axis=1)
         farthest = gaps.max(axis=1)
-        if self.kernel.vectors:
+        if self.refined:
             index, gaps, error = self._corrected(X, rows, index, gaps, error)
         index, gaps = self.sorted(index, gaps)
         index, gaps = index[:, :count], gaps[:, :count]
@@ -268,7 +283,7 @@ class NeighbourGaps:
             edge = gaps[:, -1] + 2 * error
             for i in np.flatnonzero(farthest <= edge):
                 near = np.flatnonzero(G[i] <= edge[i])[None, :]
-                g = self.exact(X, rows[i : i + 1], near) if self.kernel.vectors else G[i, near]
+                g = self.exact(X, rows[i : i + 1], near) if self.refined else G[i, near]
                 near, g = self.sorted(near, g)
                 index[i], gaps[i] = near[0, :count], g[0, :count]
         return index, gaps
@@ -359,8 +374,8 @@ def _double(X: Any) -> Any:
 
 
 def _own(kernel: Kernel, X: Any) -> Any:
-    """Points for a kernel: in float64 for functions, whose values don't say how exact they are."""
-    return X if kernel.vectors else _double(X)
+    """Points for a kernel: in float64 for functions and distances, whose values are taken as they are."""
+    return X if kernel.vectors and (not isinstance(kernel, Distance) or kernel.power) else _double(X)
 
 
 def diagonal(kernel: Kernel, X: Any) -> np.ndarray:

@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin
-from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from mercer import _resolve
 from mercer._params import require_count
-from mercer._state import ONE_OR_MORE, ArraySpec, positions, require
+from mercer._state import ONE_OR_MORE, require
 from mercer._units import units_of
-from mercer._xp import frozen
-from mercer.estimators.inputs import GAUSSIAN, KernelInputs, checked_labels
-from mercer.estimators.nearest import WAYS, NeighbourSearch
-from mercer.estimators.plan import Plan
-from mercer.estimators.tensors import engine_for, follows_data, remember
+from mercer.estimators.inputs import GAUSSIAN
+from mercer.estimators.neighbour_answers import (
+    NeighbourMeans,
+    NeighbourVotes,
+    means_of,
+    require_weights,
+    shares_of,
+    table_of_weights,
+    weigh,
+)
+from mercer.estimators.neighbourhoods import NeighbourMachine, require_neighbours
+from mercer.estimators.tensors import follows_data
+from mercer.estimators.within import Neighbourhoods
 
 # Leave-one-out answers are made for so many numbers at a time.
 _NUMBERS_AT_ONCE = 1 << 21
@@ -28,7 +33,7 @@ _MOST_COPIES = 100
 
 
 @dataclass(eq=False, repr=False)
-class KernelNeighbours(KernelInputs, ABC):
+class KernelNeighbours(NeighbourMachine):
     """What both machines share: the search, weights, and R by leaving one out."""
 
     kernel: Any = GAUSSIAN
@@ -37,18 +42,8 @@ class KernelNeighbours(KernelInputs, ABC):
     max_neighbors: Any = None
     search: Any = "auto"
     engine: Any = "auto"
-
-    @abstractmethod
-    def _learn(self, y: Any) -> np.ndarray:
-        """Targets as they are looked up: one row an example."""
-
-    @abstractmethod
-    def _answer(self, theirs: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        """What neighbours with these targets and weights say."""
-
-    @abstractmethod
-    def _errors(self, own: np.ndarray, theirs: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        """Sums of errors over rows for R = 1, 2, …, or for all neighbours if weights come from a function."""
+    metric: Any = None
+    metric_params: Any = None
 
     def fit(self, X, y):
         """Keep the examples; with n_neighbors="auto", choose R."""
@@ -61,13 +56,8 @@ class KernelNeighbours(KernelInputs, ABC):
         self.weights_ = self.weights
         automatic = isinstance(self.n_neighbors, str)
         if not automatic:
-            _require_neighbours(self.n_neighbors, n, n)
-        self._points, _ = self._bind(kernel, X, engine, given, keep=True)
-        self.n_samples_fit_ = n
-        self._found = NeighbourSearch(self.kernel_, self._points, self.search)
-        self.search_ = self._found.way
-        why = f"search by {self.search_}: {self._found.why}"
-        self.plan_ = Plan(None, None, engine, n, reasons=(why,))
+            require_neighbours(self.n_neighbors, n, n)
+        self._hold(kernel, X, engine, given)
         self.__dict__.pop("loo_errors_", None)
         if automatic:
             self.loo_errors_ = self._leave_one_out(engine)
@@ -83,9 +73,11 @@ class KernelNeighbours(KernelInputs, ABC):
             require_count(count, "n_neighbors", 1, " or 'auto', which chooses it by leave-one-out")
         if most is not None:
             require_count(most, "max_neighbors", 1, " or None")
-        _require_weights(self.weights)
-        if not isinstance(self.search, str) or self.search not in WAYS:
-            raise ValueError(f"search must be one of {', '.join(map(repr, WAYS))}, got {self.search!r}")
+        require_weights(self.weights)
+        super()._validate()
+
+    def _usual_count(self):
+        return self.n_neighbors_
 
     def _leave_one_out(self, engine: Any) -> np.ndarray:
         """The mean error for R = 1, 2, … from one search: every example answered for by different ones."""
@@ -114,104 +106,34 @@ class KernelNeighbours(KernelInputs, ABC):
                 # What a function makes of R distances need not begin with what it makes of fewer.
                 assert distances is not None
                 for r in range(1, most + 1):
-                    w = self._weigh(distances[rows, :r])
+                    w = table_of_weights(self.weights_, distances[rows, :r])
                     total[r - 1] += self._errors(own, theirs[:, :r], w)[-1]
             else:
-                w = np.ones(theirs.shape[:2]) if distances is None else self._weigh(distances[rows])
+                w = np.ones(theirs.shape[:2])
+                if distances is not None:
+                    w = table_of_weights(self.weights_, distances[rows])
                 total += self._errors(own, theirs, w)
         return total / n
 
-    def kneighbors(self, X=None, n_neighbors=None, return_distance=True):
-        """The nearest examples of each point, the nearest first; of equally near ones the first in the data.
-
-        X : points, optional; without, the neighbours of every example among the others
-        n_neighbors : int, optional; as many as the machine asks, if not given
-
-        Returns distances √(k(x,x) + k(z,z) − 2k(x,z)) and positions (n, n_neighbors), or only these.
-        """
+    def _asked(self, X: Any) -> tuple[Neighbourhoods, np.ndarray]:
+        """The neighbours of X, and their weights."""
         check_is_fitted(self, "n_neighbors_")
-        n = self.n_samples_fit_
-        n_neighbors = self.n_neighbors_ if n_neighbors is None else n_neighbors
-        _require_neighbours(n_neighbors, n - (X is None), n)
-        points, index, gaps = self._neighbours(X, int(n_neighbors))
-        if not return_distance:
-            return index
-        return self._searcher().distances(points, index, gaps), index
-
-    def _neighbours(self, X: Any, count: int) -> tuple[Any, np.ndarray, Any]:
-        """X as the kernel takes it, and what the search found."""
-        engine = _resolve.engine_of(engine_for(self.engine, X))
-        if X is not None:
-            given, X = X, self.kernel_.points(self.check_new(X))
-            if engine.remote:
-                X = frozen(X)
-                remember(engine, X, given)
-        return (X, *self._searcher().nearest(X, count, engine))
-
-    def _asked(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Targets of the neighbours of X, (n, R, …), and their weights, (n, R)."""
-        check_is_fitted(self, "n_neighbors_")
-        points, index, gaps = self._neighbours(X, self.n_neighbors_)
+        points, index, gaps = self._neighbours(X, None)
         if self.weights_ == "uniform":
-            return self._targets[index], np.ones(index.shape)
-        return self._targets[index], self._weigh(self._searcher().distances(points, index, gaps))
+            return Neighbourhoods.of_table(index), np.ones(index.size)
+        found = Neighbourhoods.of_table(index, self._searcher().distances(points, index, gaps))
+        return found, weigh(self.weights_, found)
 
-    def _weigh(self, distances: np.ndarray) -> np.ndarray:
-        """Weights of neighbours; of a point that equals examples, only these count."""
-        if not callable(self.weights_):
-            zero = distances == 0
-            # As shares of the nearest one's, 1/d can't overflow.
-            weights = distances.min(axis=1, keepdims=True, initial=np.inf) / np.where(zero, 1, distances)
-            return np.where(zero.any(axis=1, keepdims=True), zero, weights)
-        weights = np.asarray(self.weights_(distances), dtype=np.float64)
-        if weights.shape != distances.shape:
-            raise ValueError(
-                f"weights: the function got distances of shape {distances.shape} and returned weights of "
-                f"shape {weights.shape}; it must return one number for each"
-            )
-        if not np.isfinite(weights).all():
-            raise ValueError(
-                "weights: the function returned NaN or infinity; does it divide by a distance 0?"
-            )
-        if (weights < 0).any():
-            raise ValueError(
-                "weights: the function returned negative numbers: 0 is the least a neighbour counts"
-            )
-        # So that a sum of large ones is a number.
-        return weights / np.maximum(weights.max(axis=1, keepdims=True, initial=0.0), 1)
-
-    def _searcher(self) -> NeighbourSearch:
-        if "_found" not in self.__dict__:  # after a trip through a file
-            self._found = NeighbourSearch(self.kernel_, self._points, self.search_)
-        return self._found
-
-    def __getstate__(self):
-        # The search follows from the examples, and may be a tree that files don't take.
-        state = dict(super().__getstate__())
-        state.pop("_found", None)
-        return state
-
-    holds = {"n_samples_fit_": ONE_OR_MORE, "n_neighbors_": ONE_OR_MORE, "_targets": np.ndarray}
+    holds = {"n_neighbors_": ONE_OR_MORE}
     fitted_by = "n_neighbors_"
 
     def check_state(self) -> None:
         super().check_state()
-        _require_weights(self.weights_)
-        require(self.search_ in WAYS[1:], f"search_ is {self.search_!r}")
-        n, points = self.n_samples_fit_, self.kernel_.points(self._points)
-        together = self.n_neighbors_ <= n and points.shape[0] == n == len(self._targets)
-        require(together, "examples, targets and the number of neighbours do not belong together")
-        same = not self.kernel_.vectors or points.shape[1] == self.n_features_in_
-        require(same, "the examples have other features")
-
-    def try_state(self) -> None:
-        """Ask one example: a search among all may have to build a tree."""
-        one = self.kernel_.points(self._points)[:1]
-        self._answer(self._targets[:1, None], np.ones((1, 1)))
-        NeighbourSearch(self.kernel_, one, self.search_).nearest(one, 1, _resolve.engine_of("auto"))
+        require_weights(self.weights_)
+        require(self.n_neighbors_ <= self.n_samples_fit_, "there are fewer examples than neighbours")
 
 
-class KernelNeighborsClassifier(ClassifierMixin, KernelNeighbours):
+class KernelNeighborsClassifier(NeighbourVotes, KernelNeighbours):
     """R nearest neighbours by a kernel: the share of each class among the R nearest examples.
 
     The distance is that of φ(x) and φ(z) in the space of the kernel,
@@ -236,10 +158,11 @@ class KernelNeighborsClassifier(ClassifierMixin, KernelNeighbours):
         Blocks of rows of the kernel matrix, for every kernel; or a tree, for vectors in few dimensions and
         kernels that fall as ‖x−z‖ (or ‖x−z‖₁) grows. Both are exact.
     engine : "auto" or an Engine, what computes blocks
+    metric, metric_params : a distance in the kernel's place, as in `KernelNearestNeighbors`
 
     Attributes
     ----------
-    classes_ : the labels, in order
+    classes_ : the labels, in order; a list of them if y has several columns of labels
     n_neighbors_ : R
     loo_errors_ : with "auto", the share of examples that the R nearest others get wrong, for R = 1, 2, …
     kernel_ : the kernel with its parameters found
@@ -275,44 +198,36 @@ class KernelNeighborsClassifier(ClassifierMixin, KernelNeighbours):
     ['e' 'o']
     """
 
-    def _learn(self, y):
-        self.classes_, codes = np.unique(checked_labels(y), return_inverse=True)
-        return codes
-
     @follows_data
     def predict(self, X):
         """The label with the largest share; of equals the first in `classes_`."""
-        shares = self._answer(*self._asked(X))
-        return self.classes_[shares.argmax(axis=1)]
+        return self._labels(self._answer(*self._asked(X)))
 
     @follows_data
     def predict_proba(self, X):
-        """The share of each class among the neighbours, by weight."""
+        """The share of each class among the neighbours, by weight; a list of them for several columns."""
         return self._answer(*self._asked(X))
 
-    holds = {"classes_": ArraySpec("", "k"), "_targets": ArraySpec("i", "n")}
-
-    def check_state(self):
-        super().check_state()
-        known = positions(self._targets, len(self.classes_))
-        require(known, "the examples have labels that are none of the classes")
-
-    def _answer(self, theirs, weights):
-        k = len(self.classes_)
-        place = theirs + k * np.arange(len(theirs))[:, None]
-        counts = np.bincount(place.ravel(), weights.ravel(), minlength=k * len(theirs)).reshape(-1, k)
-        silent = ~counts.any(axis=1)
-        if silent.any():
-            counts[silent] = np.bincount(self._targets, minlength=k)
-        return counts / counts.sum(axis=1, keepdims=True)
-
     def _errors(self, own, theirs, weights):
+        """Sums of errors over rows for R = 1, 2, …, or for all neighbours if weights come from a function."""
+        if self._targets.ndim == 1:
+            return self._errors_of(own, theirs, weights, self._targets)
+        columns = range(own.shape[1])
+        parts = [self._errors_of(own[:, j], theirs[:, :, j], weights, self._targets[:, j]) for j in columns]
+        return np.mean(parts, axis=0)
+
+    def _errors_of(
+        self, own: np.ndarray, theirs: np.ndarray, weights: np.ndarray, codes: np.ndarray
+    ) -> np.ndarray:
+        """Those of one column of labels."""
+        base = np.bincount(codes)
         if callable(self.weights_):
-            wrong = self._answer(theirs, weights).argmax(axis=1) != own
-            return np.array([wrong.sum()])
+            table = Neighbourhoods.of_table(theirs)
+            shares = shares_of(table.index, table.owners, weights.ravel(), len(own), base)
+            return np.array([(shares.argmax(axis=1) != own).sum()])
         # Votes only grow: the leader after one more is the leader before, or the class that got it.
         rows = np.arange(len(own))
-        votes = np.zeros((len(own), len(self.classes_)))
+        votes = np.zeros((len(own), len(base)))
         leader = theirs[:, 0].copy()
         wrong = np.zeros(theirs.shape[1])
         for r in range(theirs.shape[1]):
@@ -324,14 +239,15 @@ class KernelNeighborsClassifier(ClassifierMixin, KernelNeighbours):
         return wrong
 
 
-class KernelNeighborsRegressor(MultiOutputMixin, RegressorMixin, KernelNeighbours):
+class KernelNeighborsRegressor(NeighbourMeans, KernelNeighbours):
     """R nearest neighbours by a kernel: the mean of the targets of the R nearest examples.
 
     The distance is that in the space of the kernel, d(x, z)² = k(x,x) + k(z,z) − 2 k(x,z).
 
     Parameters
     ----------
-    kernel, n_neighbors, weights, max_neighbors, search, engine : as in `KernelNeighborsClassifier`
+    kernel, n_neighbors, weights, max_neighbors, search, engine, metric, metric_params
+        As in `KernelNeighborsClassifier`.
 
     Attributes
     ----------
@@ -354,47 +270,16 @@ class KernelNeighborsRegressor(MultiOutputMixin, RegressorMixin, KernelNeighbour
     True
     """
 
-    def _learn(self, y):
-        y = check_array(y, ensure_2d=False, allow_nd=False, dtype="numeric", input_name="y")
-        self._one_dimensional = y.ndim == 1
-        return y.reshape(len(y), -1).astype(np.float64)
-
     @follows_data
     def predict(self, X):
         """The (weighted) mean of the targets of the neighbours, shaped as y was at fit."""
-        found = self._answer(*self._asked(X))
-        return found[:, 0] if self._one_dimensional else found
-
-    def _answer(self, theirs, weights):
-        total = weights.sum(axis=1)
-        silent = total == 0
-        found = np.einsum("ij,ijk->ik", weights, theirs) / np.where(silent, 1, total)[:, None]
-        if silent.any():
-            found[silent] = self._targets.mean(axis=0)
-        return found
+        return self._shaped(self._answer(*self._asked(X)))
 
     def _errors(self, own, theirs, weights):
         if callable(self.weights_):
-            means = self._answer(theirs, weights)[:, None, :]
+            n, count, outputs = theirs.shape
+            owners, base = np.repeat(np.arange(n), count), self._targets.mean(axis=0)
+            means = means_of(theirs.reshape(-1, outputs), owners, weights.ravel(), n, base)[:, None, :]
         else:
             means = np.cumsum(weights[:, :, None] * theirs, axis=1) / np.cumsum(weights, axis=1)[:, :, None]
         return np.square(own[:, None, :] - means).mean(axis=2).sum(axis=0)
-
-
-def _require_weights(weights: Any) -> None:
-    named = isinstance(weights, str) and weights in ("uniform", "distance")
-    if not named and not callable(weights):
-        raise ValueError(
-            f"weights must be 'uniform', 'distance' or a function of an array of distances, got {weights!r}"
-        )
-
-
-def _require_neighbours(count: Any, most: int, n: int) -> None:
-    """Raise ValueError unless there are so many neighbours of a point among n examples."""
-    require_count(count, "n_neighbors")
-    if int(count) > most:
-        others = " besides itself" if n != most else ""
-        raise ValueError(
-            f"n_neighbors = {count}, but each point has at most {most} neighbours{others}: the machine has "
-            f"n_samples = {n}. Take a smaller n_neighbors, or more examples"
-        )

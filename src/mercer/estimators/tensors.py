@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -16,6 +16,8 @@ from mercer import engines
 from mercer._xp import frozen, require_sound
 from mercer.estimators.elsewhere import by_shards
 from mercer.rows import lives_elsewhere
+
+Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 def is_tensor(X: Any) -> bool:
@@ -47,7 +49,7 @@ def remember(engine: Any, array: Any, X: Any) -> None:
             engine.remember(array, X)
 
 
-def follows_data(method: Callable) -> Callable:
+def follows_data(method: Method) -> Method:
     """A method of X whose numeric result comes back as a tensor on X's device, if X is one.
 
     Rows that live elsewhere are answered for shard by shard; what fits sees all of them itself.
@@ -65,4 +67,4 @@ def follows_data(method: Callable) -> Callable:
             return torch.as_tensor(np.ascontiguousarray(result), device=X.device)
         return result
 
-    return wrapped
+    return wrapped  # type: ignore[return-value]

@@ -65,8 +65,9 @@ class RandomFourierFeatures(FeatureMap):
         kernel, X = self._start(X)
         count = (int(self.n_features) + 1) // 2
         try:
-            self.amplitude_ = float(kernel.amplitude())
-            self.frequencies_ = kernel.frequencies(generator(self.random_state), count, X.shape[1])
+            self.amplitude_, self.frequencies_ = self._draw(
+                kernel, generator(self.random_state), count, X.shape[1]
+            )
         except NotImplementedError as reason:
             raise ValueError(
                 f"no random Fourier features for {kernel!r}: {reason}. "
@@ -74,6 +75,17 @@ class RandomFourierFeatures(FeatureMap):
             ) from None
         self.kernel_ = kernel
         return self
+
+    def _draw(self, kernel, rng, count, d):
+        """(k(0), frequencies)"""
+        return float(kernel.amplitude()), kernel.frequencies(rng, count, d)
+
+    def _coordinates(self, X):
+        """Checked points in coordinates in which the kernel depends on differences only."""
+        return X
+
+    def _angle(self, j: int) -> str:
+        return f"ω{j}·x"
 
     holds = {"frequencies_": ArraySpec("f", None, "n_features_in_"), "amplitude_": NOT_NEGATIVE}
     fitted_by = "frequencies_"
@@ -87,7 +99,7 @@ class RandomFourierFeatures(FeatureMap):
         out = np.empty((X.shape[0], 2 * half), X.dtype)
 
         def fill(rows):
-            angle = X[rows] @ W
+            angle = self._coordinates(X[rows]) @ W
             block = out[rows]
             np.cos(angle, out=block[:, :half])
             np.sin(angle, out=block[:, half:])
@@ -101,4 +113,4 @@ class RandomFourierFeatures(FeatureMap):
         check_is_fitted(self)
         _check_feature_names_in(self, input_features)
         count = range(len(self.frequencies_))
-        return np.array([f"{wave}(ω{j}·x)" for wave in ("cos", "sin") for j in count], dtype=object)
+        return np.array([f"{wave}({self._angle(j)})" for wave in ("cos", "sin") for j in count], dtype=object)

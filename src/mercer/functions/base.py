@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from mercer._xp import frozen, given_up, issparse
+from mercer._xp import frozen, given_up, issparse, n_points
 from mercer.kernels import Kernel
+from mercer.kernels.points import as_objects, double
 
 
 class Function(ABC):
@@ -158,6 +159,47 @@ class Function(ABC):
     def distance(self, g: Function) -> float:
         """‖f − g‖."""
         return (self - g).norm()
+
+    def project(self, points: Any) -> Function:
+        """The orthogonal projection g of f onto the span of the sections k(z_j,·): of all Σ c_j k(z_j,·) the
+        nearest to f.
+
+        Since ⟨f, k(z,·)⟩ = f(z), that f − g is orthogonal to the sections says that g agrees with f at the
+        points: g interpolates f there, and is of all functions that do the one of least norm. And ‖f‖² = ‖g‖²
+        + ‖f − g‖². So among functions with given values at the examples none has a smaller norm than one in
+        the span of their sections: the representer theorem.
+
+        Parameters
+        ----------
+        points : m points z_j, as the kernel takes them
+            They may be equal, and K(Z, Z) singular. An m×m matrix of doubles is made, and its eigenvectors.
+
+        Returns
+        -------
+        Function
+            On these points, with coefficients in float64.
+
+        Examples
+        --------
+        >>> from mercer.functions import section
+        >>> from mercer.kernels import Gaussian
+        >>> k, Z = Gaussian(1.0), [[0.0], [1.0]]
+        >>> f = section(k, [0.5]) - section(k, [2.0])
+        >>> g = f.project(Z)
+        >>> bool(np.allclose(g(Z), f(Z)))                                       # it agrees with f there
+        True
+        >>> bool(np.isclose(f.squared_norm(), g.squared_norm() + f.distance(g) ** 2))      # Pythagoras
+        True
+        """
+        kernel = self._kernel()
+        Z = as_objects(points) if kernel is None else double(as_objects(kernel.points(points)))
+        sections = self.combination(Z, np.eye(n_points(Z)))
+        K = np.asarray(sections(Z), np.float64)
+        values, vectors = np.linalg.eigh((K + K.T) / 2)
+        # Directions without weight are rounding; f has nothing there, either.
+        kept = values > len(K) * np.finfo(np.float64).eps * values.max(initial=0)
+        V, seen = vectors[:, kept], np.asarray(self(Z), np.float64)
+        return self.combination(Z, V @ ((V.T @ seen).T / values[kept]).T)
 
     def __repr__(self) -> str:
         several = "" if self.outputs is None else f", {self.outputs} outputs"

@@ -136,6 +136,20 @@ class KernelFunction(Function):
         f._set(self.kernel, points, coef, self.engine)
         return f
 
+    def on_engine(self, engine: Engine) -> KernelFunction:
+        """The same function, its values computed by another engine.
+
+        Examples
+        --------
+        >>> from mercer.kernels import Gaussian
+        >>> f = KernelFunction(Gaussian(1.0), [[0.0], [1.0]], [2.0, -1.0])
+        >>> f.on_engine(Tiled(threads=1))([[0.0]]).round(4)
+        array([1.3935])
+        """
+        f = self._made(self.points, self.coef)
+        f.engine, f._groups = engine, self._groups
+        return f
+
     def with_coef(self, coef):
         return self._made(self.points, coef)
 

@@ -12,14 +12,21 @@ from mercer.kernels.graphs.histograms import EdgeHistogram, VertexHistogram
 from mercer.kernels.graphs.random_walk import RandomWalk
 from mercer.kernels.graphs.shortest_path import ShortestPath
 from mercer.kernels.graphs.weisfeiler_lehman import WeisfeilerLehman
-from mercer.kernels.histogram import ChiSquared, HistogramIntersection
+from mercer.kernels.histogram import (
+    AdditiveChiSquared,
+    ChiSquared,
+    HistogramIntersection,
+    SkewedChiSquared,
+)
+from mercer.kernels.matern import Matern
 from mercer.kernels.named import NamedColumns, columns
 from mercer.kernels.overlap import Overlap
 from mercer.kernels.periodic import Periodic
 from mercer.kernels.profiled import Profiled
 from mercer.kernels.psd import check
-from mercer.kernels.radial import Gaussian, Laplacian, Matern, Radial, RationalQuadratic
+from mercer.kernels.radial import Gaussian, Laplacian, Radial, RationalQuadratic
 from mercer.kernels.sets import MeanEmbedding
+from mercer.kernels.spectral import spectral_density
 from mercer.kernels.strings.alignment import LocalAlignment
 from mercer.kernels.strings.edit import EditDistance
 from mercer.kernels.strings.mismatch import Mismatch
@@ -30,9 +37,11 @@ from mercer.kernels.strings.weighted_degree import WeightedDegree
 from mercer.kernels.strings.words import BagOfWords
 from mercer.kernels.transforms import LengthScales, Mahalanobis, OnColumns, PullBack
 from mercer.kernels.unary import Exp, Normalized, Power, Scale
+from mercer.kernels.white import White
 from mercer.kernels.witness import Verdict
 
 __all__ = [
+    "AdditiveChiSquared",
     "ArcCosine",
     "BagOfWords",
     "ChiSquared",
@@ -74,6 +83,7 @@ __all__ = [
     "Scale",
     "ShortestPath",
     "Sigmoid",
+    "SkewedChiSquared",
     "Spectrum",
     "Subsequence",
     "Substitution",
@@ -82,9 +92,11 @@ __all__ = [
     "VertexHistogram",
     "WeightedDegree",
     "WeisfeilerLehman",
+    "White",
     "believed",
     "bounded",
     "check",
     "columns",
     "fixed",
+    "spectral_density",
 ]

@@ -23,6 +23,7 @@ class Constant(Kernel):
 
     sparse = True
     log_params = ("value",)
+    infinitely_divisible = True
 
     def __init__(self, value=1.0):
         self.value = value
@@ -62,6 +63,12 @@ class Constant(Kernel):
 
     def frequencies(self, rng, count, d):
         return np.zeros((count, d))
+
+    def density(self, W):
+        raise NotImplementedError("the spectrum of a constant lies at ω = 0, and has no density")
+
+    def raised(self, p):
+        return Constant(float(self.value) ** p)
 
     def expansion(self, d):
         return {(): float(self.value)} if self.value > 0 else {}
@@ -113,6 +120,10 @@ class Sum(_Pair):
         from_left = rng.random(count) * (a + b) < a
         left, right = self._values("frequencies", rng, count, d)
         return np.where(from_left[:, None], left, right)
+
+    def density(self, W):
+        a, b = self._values("density", W)
+        return a + b
 
     def induced_order(self, view):
         a, b = self._values("induced_order", view)
@@ -170,6 +181,17 @@ class Product(_Pair):
         # A product of functions is a convolution of spectra: frequencies add.
         a, b = self._values("frequencies", rng, count, d)
         return a + b
+
+    def density(self, W):
+        parts = (self.left, self.right)
+        for constant, other in (parts, parts[::-1]):
+            if isinstance(constant, Constant):
+                return constant.value * other.density(W)
+        return super().density(W)
+
+    def raised(self, p):
+        a, b = self._values("raised", p)
+        return None if a is None or b is None else a * b
 
     def induced_order(self, view):
         a, b = self._values("induced_order", view)

@@ -301,6 +301,14 @@ class Kernel(Worded, Params):
             f"Nystrom centres work with every kernel"
         )
 
+    def density(self, W: np.ndarray) -> np.ndarray:
+        """k̂ at the rows of W: what `spectral_density` computes."""
+        raise NotImplementedError(f"the spectral density of {self!r} is not known in closed form")
+
+    def raised(self, p: float) -> Kernel | None:
+        """A kernel that is k^p, p > 0, without a power in its formula; None if none is known."""
+        return None
+
     def amplitude(self) -> float:
         """k(x, x) of a translation-invariant kernel."""
         raise NotImplementedError(f"{type(self).__name__} is not translation-invariant")

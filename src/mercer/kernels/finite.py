@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from mercer._params import is_integer
 from mercer._xp import frozen, issparse
 from mercer.kernels.base import Kernel
 from mercer.kernels.points import as_vectors
+from mercer.kernels.witness import Verdict
 
 # All eigenvalues of matrices up to here are a matter of a second.
 LARGEST_EIGENPROBLEM = 1500
@@ -44,6 +47,8 @@ class Finite(Kernel):
     matrix : (L, L) symmetric positive semidefinite; a singular one is fine
     indefinite : bool
         Machines refuse a matrix with negative eigenvalues, unless this says that one is wanted.
+    first : int
+        What the first point is called: with 1 the domain is {1, …, L}, as in [000].
 
     Notes
     -----
@@ -59,16 +64,24 @@ class Finite(Kernel):
            [1., 2., 2.]])
     >>> k.dimension()
     2
+    >>> Finite([[2.0, 1.0], [1.0, 2.0]], first=1)([1, 2])
+    array([[2., 1.],
+           [1., 2.]])
     """
 
     vectors = False
 
-    def __init__(self, matrix, indefinite=False):
+    def __init__(self, matrix, indefinite=False, first=0):
         self.matrix = matrix
         self.indefinite = indefinite
+        self.first = first
 
     def validate(self):
         square_symmetric(self.matrix, "Finite: the matrix")
+        if not is_integer(self.first):
+            raise ValueError(
+                f"Finite: first must be an integer, the name of the first point; got {self.first!r}"
+            )
 
     def values(self) -> np.ndarray:
         """The matrix, dense, in float32 or float64."""
@@ -77,6 +90,14 @@ class Finite(Kernel):
 
     def __len__(self) -> int:
         return np.shape(self.matrix)[0]
+
+    def domain(self) -> np.ndarray:
+        """All its points, in the order of the matrix.
+
+        >>> Finite([[2.0, 1.0], [1.0, 2.0]], first=1).domain()
+        array([1, 2])
+        """
+        return np.arange(self.first, self.first + len(self), dtype=np.intp)
 
     def dimension(self) -> int:
         """Dimension of the space: the rank of the matrix."""
@@ -95,22 +116,35 @@ class Finite(Kernel):
                 )
             return as_vectors(X, what="a row of kernel values")
         if X.ndim != 1 or X.dtype.kind not in "iuf" or not np.array_equal(X, np.floor(X)):
-            raise ValueError(f"points of a finite domain are integers 0 … {size - 1}")
+            raise ValueError(f"points of a finite domain are integers {self._words()}")
         X = X.astype(np.intp)
-        if len(X) and (X.min() < 0 or X.max() >= size):
+        if len(X) and (X.min() < self.first or X.max() >= self.first + size):
             raise ValueError(
-                f"points of this finite domain are integers 0 … {size - 1}, got {X.min()} … {X.max()}"
+                f"points of this finite domain are integers {self._words()}, got {X.min()} … {X.max()}"
             )
         return X
+
+    def _words(self) -> str:
+        return f"{self.first} … {self.first + len(self) - 1}"
+
+    def rows(self, X: np.ndarray) -> np.ndarray:
+        """The numbers, from 0 on, of checked points' rows in the matrix."""
+        return X - self.first if self.first else X
+
+    def named(self, verdict: Verdict) -> Verdict:
+        """A verdict on the matrix, the points of its witness called what they are here."""
+        if verdict.points is None or not self.first:
+            return verdict
+        return replace(verdict, points=[self.first + p for p in verdict.points])
 
     def pairwise(self, X, Z):
         if X.ndim == 2 and Z.ndim == 2:
             raise ValueError("k between two points outside the domain is unknown: one side must be indices")
         if X.ndim == 2:
-            return X[:, Z]
+            return X[:, self.rows(Z)]
         if Z.ndim == 2:
-            return Z[:, X].T
-        return self.values()[np.ix_(X, Z)]
+            return Z[:, self.rows(X)].T
+        return self.values()[np.ix_(self.rows(X), self.rows(Z))]
 
     def diagonal(self, X):
         if X.ndim == 2:
@@ -118,7 +152,7 @@ class Finite(Kernel):
                 "k(x, x) of a point outside the domain is unknown: Finite(matrix of all points) with their "
                 "numbers as X knows it"
             )
-        return np.diag(self.values())[X]
+        return np.diag(self.values())[self.rows(X)]
 
     def require_same_width(self, X, Z):  # type: ignore[override]
         pass

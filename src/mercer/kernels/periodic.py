@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from mercer.kernels.profiled import Profiled
@@ -54,6 +56,14 @@ class Periodic(Profiled):
         # mean 1/2σ²: all frequencies are multiples of 2π/p.
         rate = 0.5 / self.sigma**2
         return (rng.poisson(rate, (count, d)) - rng.poisson(rate, (count, d))) * (2 * np.pi / self.period)
+
+    def density(self, W):
+        raise NotImplementedError(
+            "the spectrum of a periodic kernel is lines at multiples of 2π/period, and has no density"
+        )
+
+    def raised(self, p):
+        return Periodic(self.period, self.sigma / math.sqrt(p))
 
     def rule(self):
         return "periodic: the Gaussian kernel pulled back through x ↦ (cos 2πx/p, sin 2πx/p)"

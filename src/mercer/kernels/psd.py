@@ -70,7 +70,7 @@ def check(k: Any, X: Any = None, *, random_state: int = 0) -> Verdict:
     if isinstance(k, Kernel):
         k.validate()
         if isinstance(k, Finite):
-            return _check_matrix(k.values())
+            return k.named(_check_matrix(k.values()))
         rule = k.rule()
         if rule is not None:
             return Verdict(True, "rule", rule)

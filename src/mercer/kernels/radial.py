@@ -1,6 +1,8 @@
-"""Kernels of the distance ‖x−z‖: Gaussian, Laplacian, Matérn, rational quadratic."""
+"""Kernels of the distance ‖x−z‖: Gaussian, Laplacian, rational quadratic."""
 
 from __future__ import annotations
+
+import math
 
 import numpy as np
 
@@ -8,7 +10,7 @@ from mercer._params import is_number, require_positive
 from mercer._xp import issparse
 from mercer.kernels.order import Order
 from mercer.kernels.profiled import Profiled
-from mercer.kernels.statistics import L1Distance, SquaredDistance, Statistic
+from mercer.kernels.statistics import L1Distance, SquaredDistance, Statistic, squared_norms
 
 # Distances between so many points tell a length scale.
 _SAMPLE = 1000
@@ -92,6 +94,13 @@ class Gaussian(Radial):
     def frequencies(self, rng, count, d):
         return rng.standard_normal((count, d)) / self.sigma
 
+    def density(self, W):
+        constant = W.shape[1] * math.log(self.sigma / math.sqrt(2 * math.pi))
+        return np.exp(constant - 0.5 * squared_norms(self.sigma * W))
+
+    def raised(self, p):
+        return Gaussian(self.sigma / math.sqrt(p))
+
     def rule(self):
         return "Gaussian: its spectral density is a Gaussian, so Bochner's theorem applies"
 
@@ -148,58 +157,18 @@ class Laplacian(Radial):
     def frequencies(self, rng, count, d):
         if self.norm == "l1":
             return rng.standard_cauchy((count, d)) / self.sigma
-        return _student(rng, count, d, 1) / self.sigma
+        return student_vectors(rng, count, d, 1) / self.sigma
+
+    def density(self, W):
+        if self.norm == "l1":
+            return np.prod(self.sigma / np.pi / (1 + (self.sigma * W) ** 2), axis=1)
+        return student_density(W, 0.5, self.sigma)
+
+    def raised(self, p):
+        return Laplacian(self.sigma / p, norm=self.norm)
 
     def rule(self):
         return "Laplacian: its spectral density is a Cauchy density, so Bochner's theorem applies"
-
-
-class Matern(Radial):
-    """Matérn kernel of smoothness ν = 1/2, 3/2 or 5/2, with a = √(2ν)‖x−z‖/σ:
-    e^{−a}, (1+a)e^{−a}, (1+a+a²/3)e^{−a}.
-
-    Parameters
-    ----------
-    nu : 0.5, 1.5 or 2.5
-    sigma : float, optional
-        Width σ > 0. None: the median distance between training points.
-
-    Examples
-    --------
-    >>> Matern(1.5, sigma=1.0)([[0.0]], [[1.0]]).round(4)
-    array([[0.4834]])
-    """
-
-    positive = log_params = ("sigma",)
-    induced_order = Radial.falls_with_distance
-    strictly = Radial.by_its_spectrum
-
-    def __init__(self, nu=1.5, sigma=None):
-        self.nu = nu
-        self.sigma = sigma
-
-    def validate(self):
-        if self.nu not in (0.5, 1.5, 2.5):
-            raise ValueError(
-                f"Matern: nu must be 0.5, 1.5 or 2.5 (closed forms), got {self.nu!r}; "
-                f"nu → ∞ is Gaussian(sigma)"
-            )
-        super().validate()
-
-    def profile(self, r2, xp):
-        a = xp.sqrt(r2) * (float(np.sqrt(2 * self.nu)) / self.sigma)
-        decay = xp.exp(-a)
-        if self.nu == 0.5:
-            return decay
-        if self.nu == 1.5:
-            return (a + 1.0) * decay
-        return ((a * (1 / 3) + 1.0) * a + 1.0) * decay
-
-    def frequencies(self, rng, count, d):
-        return _student(rng, count, d, 2 * self.nu) / self.sigma
-
-    def rule(self):
-        return "Matérn: its spectral density is a Student density, so Bochner's theorem applies"
 
 
 class RationalQuadratic(Radial):
@@ -238,8 +207,34 @@ class RationalQuadratic(Radial):
         precision = rng.gamma(self.alpha, 1 / self.alpha, (count, 1))
         return rng.standard_normal((count, d)) * np.sqrt(precision) / self.sigma
 
+    def density(self, W):
+        return _mixed_density(W, float(self.alpha), float(self.sigma))
+
+    def raised(self, p):
+        return RationalQuadratic(self.alpha * p, self.sigma / math.sqrt(p))
+
     def rule(self):
         return "rational quadratic: a mixture of Gaussian kernels with positive weights"
+
+
+def _mixed_density(W: np.ndarray, alpha: float, sigma: float) -> np.ndarray:
+    """Gaussian densities of deviation √τ/σ, mixed over τ of the Gamma law of shape and rate α.
+
+    With q = σ²‖ω‖²/2 and z = 2√(αq) it is (σ²/2π)^(d/2) α^α/Γ(α) · 2 (q/α)^(ν/2) K_ν(z), ν = α − d/2, which
+    at ω = 0 is finite for ν > 0 only.
+    """
+    from scipy.special import kve  # kernels are imported without it
+
+    d = W.shape[1]
+    nu, q = alpha - d / 2, 0.5 * squared_norms(sigma * W)
+    constant = d * math.log(sigma / math.sqrt(2 * math.pi)) + alpha * math.log(alpha) - math.lgamma(alpha)
+    top = math.exp(constant + math.lgamma(nu) - nu * math.log(alpha)) if nu > 0 else math.inf
+    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+        z = 2 * np.sqrt(alpha * q)
+        bessel = kve(nu, z)
+        found = np.exp(constant + math.log(2) + 0.5 * nu * np.log(q / alpha) - z) * bessel
+    # Next to 0 the Bessel function is too large for a float, and the density at its top.
+    return np.where((q > 0) & np.isfinite(bessel), found, top)
 
 
 def _rate(gamma, by_spread: str, by_number: str) -> float:
@@ -252,9 +247,16 @@ def _rate(gamma, by_spread: str, by_number: str) -> float:
     return require_positive(gamma, "gamma")
 
 
-def _student(rng: np.random.Generator, count: int, d: int, degrees: float) -> np.ndarray:
+def student_vectors(rng: np.random.Generator, count: int, d: int, degrees: float) -> np.ndarray:
     """Multivariate Student vectors: Gaussians over an independent √(χ²/degrees)."""
     return rng.standard_normal((count, d)) / np.sqrt(rng.chisquare(degrees, (count, 1)) / degrees)
+
+
+def student_density(W: np.ndarray, nu: float, sigma: float) -> np.ndarray:
+    """Density at the rows of W of such vectors with 2ν degrees of freedom, divided by σ."""
+    d = W.shape[1]
+    constant = math.lgamma(nu + d / 2) - math.lgamma(nu) + d * math.log(sigma / math.sqrt(2 * nu * math.pi))
+    return np.exp(constant - (nu + d / 2) * np.log1p(squared_norms(sigma * W) / (2 * nu)))
 
 
 def median_distance(statistic: Statistic, X) -> float:

@@ -137,10 +137,11 @@ class Fall:
     def __pow__(self, p):
         if isinstance(p, Fall):
             raise NotTraceable("a power with a varying exponent")
-        if np.any(self.top == 0):
-            return Fall(self.top**p, self.top**p - (self.top - self.fall) ** p)
+        raised = self.top**p
+        if np.any(raised == 0):
+            return Fall(raised, raised - (self.top - self.fall) ** p)
         with np.errstate(divide="ignore"):  # of what has fallen to 0
-            return Fall(self.top**p, -(self.top**p) * np.expm1(p * np.log1p(-self.fall / self.top)))
+            return Fall(raised, -raised * np.expm1(p * np.log1p(-self.fall / self.top)))
 
 
 class _Falls:
@@ -157,6 +158,18 @@ class _Falls:
         v = Fall.of(v)
         top, here = v.top**0.5, np.sqrt(v.top - v.fall)
         return Fall(top, v.fall / np.where(top + here == 0, 1, top + here))
+
+    @staticmethod
+    def log(v):
+        v = Fall.of(v)
+        with np.errstate(divide="ignore"):
+            return Fall(np.log(v.top), -np.log1p(-v.fall / v.top))
+
+    @staticmethod
+    def clip(v, low, high):
+        v = Fall.of(v)
+        top = np.clip(v.top, low, high)
+        return Fall(top, top - np.clip(v.top - v.fall, low, high))
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):

@@ -26,6 +26,8 @@ from mercer.kernels.unary import Scale
 
 # Where points coincide √s has no slope; 0/0 becomes 0 by a divisor that is no smaller than this.
 _LEAST_ROOT = 1e-5
+# What differences are multiplied by, so that they are at least 1 where they are not 0.
+_APART = 2.0**64
 # s(x/ℓ, z/ℓ) is homogeneous: ∂s/∂log ℓ_k is −degree times what coordinate k adds to it.
 _DEGREES = {SquaredDistance: 2.0, DotProduct: 2.0, L1Distance: 1.0}
 
@@ -191,6 +193,16 @@ class _Namespace:
 
     def sqrt(self, x):
         return self._apply(x, "sqrt", lambda x, y: 0.5 / self.tracer.maximum(y, _LEAST_ROOT))
+
+    def clip(self, x, low, high):
+        x = x if isinstance(x, _Dual) else _Dual(x, None, self)
+        value = self.tracer.clip(x.value, low, high)
+        if x.slope is None:
+            return _Dual(value, None, self)
+        # 1 between the bounds, and 0 on them and beyond.
+        above, below = ((x.value - low) * _APART, (high - x.value) * _APART)
+        inside = self.tracer.clip(above, 0.0, 1.0) * self.tracer.clip(below, 0.0, 1.0)
+        return _Dual(value, x.slope * inside, self)
 
     def __getattr__(self, name):
         raise NotTraceable(f"xp.{name} has no derivative in symbols")

@@ -358,6 +358,90 @@ class Agreement(_CoordinateSum):
         return (X == Z).sum(axis=1, dtype=np.result_type(X, Z))
 
 
+class Differences(_CoordinateSum):
+    """Σ [x ≠ z], the number of coordinates that differ.
+
+    In formulas [x ≠ z] is min(|x − z|·2⁶⁴, 1): see `Agreement`.
+    """
+
+    name = "Σ [x≠z]"
+    distance = True
+
+    @staticmethod
+    def term(x, z, xp):
+        return xp.minimum(xp.abs(x - z) * _APART, 1.0)
+
+    @staticmethod
+    def term_slope(x, z):
+        return 0 * (x - z)
+
+    def pairwise(self, X, Z):
+        S = np.zeros((len(X), len(Z)), np.result_type(X, Z))
+        columns = np.ascontiguousarray(Z.T)
+        for rows in _cached_rows(S):
+            here = S[rows]
+            for k, z in enumerate(columns):
+                here += X[rows, k, None] != z
+        return S
+
+    def paired(self, X, Z):
+        return (X != Z).sum(axis=1, dtype=np.result_type(X, Z))
+
+
+class HarmonicMean(_CoordinateSum):
+    """Σ 2xz/(x+z) for nonnegative vectors; 0/0 counts as 0."""
+
+    name = "Σ 2xz/(x+z)"
+    homogeneous = True
+
+    @staticmethod
+    def term(x, z, xp):
+        return 2 * x * (z / xp.maximum(x + z, _SMALLEST))  # the product xz may leave the range of float32
+
+    @staticmethod
+    def term_slope(x, z):
+        total = x + z
+        return 2 * (z / np.where(total > 0, total, 1)) ** 2
+
+
+class SkewedChiSquare(_CoordinateSum):
+    """Σ log cosh(½ log((x+c)/(z+c))) = ½ Σ log(1 + (x−z)²/(4(x+c)(z+c))), for entries above −c."""
+
+    name = "skewed χ²(x,z)"
+    distance = True
+
+    def __init__(self, c: float):
+        self.c = c
+
+    def fits(self, X, Z):
+        return squares_fit(X, Z)
+
+    def term(self, x, z, xp):
+        u = (x - z) ** 2 / xp.maximum(4 * ((x + self.c) * (z + self.c)), _SMALLEST)
+        return 0.5 * (np.log1p(u) if xp is np else xp.log(1.0 + u))
+
+    def term_slope(self, x, z):
+        a = x + self.c
+        return (x - z) / (2 * a * (a + z + self.c))
+
+    def gradient_log_c(self, X, Z):
+        """Derivative in log c."""
+        return SkewedChiSquareFall(self.c).pairwise(X, Z)
+
+
+class SkewedChiSquareFall(_CoordinateSum):
+    """Σ −c (x−z)²/(2(x+c)(z+c)(x+z+2c)): the derivative of `SkewedChiSquare` in log c."""
+
+    name = "skewed χ², in log c"
+
+    def __init__(self, c: float):
+        self.c = c
+
+    def term(self, x, z, xp):
+        a, b = x + self.c, z + self.c
+        return (x - z) ** 2 * (-0.5 * self.c) / (a * b * (a + b))
+
+
 class CircleDistance(_CoordinateSum):
     """Σ 4 sin²(π(x−z)/p): squared distance after wrapping each coordinate round a circle."""
 

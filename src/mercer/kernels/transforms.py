@@ -45,6 +45,10 @@ class _Transformed(_Composite):
     def amplitude(self):
         return self.kernel.amplitude()
 
+    def raised(self, p):
+        inner = self.kernel.raised(p)
+        return None if inner is None else self.replace(kernel=inner)
+
     def induced_order(self, view):
         return self.kernel.induced_order(view.then(self))
 
@@ -151,6 +155,14 @@ class OnColumns(_CountsOfOne, _Transformed):
         np.add.at(out, (slice(None), index), inner)  # type: ignore[arg-type]
         return out
 
+    def density(self, W):
+        index = self._index(W.shape[1])
+        if not np.array_equal(np.sort(index), np.arange(W.shape[1])):
+            raise NotImplementedError(
+                f"{self!r} does not look at every column once: its spectrum lies in a plane, with no density"
+            )
+        return self.kernel.density(W[:, index])
+
     def expansion(self, d):
         index = self._index(d)
         inner = self.kernel.expansion(len(index))
@@ -238,6 +250,12 @@ class LengthScales(_Transformed):
     def frequencies(self, rng, count, d):
         return self.kernel.frequencies(rng, count, d) / np.asarray(self.lengths, dtype=float)
 
+    def density(self, W):
+        lengths = np.asarray(self.lengths, dtype=float)
+        if len(lengths) != W.shape[1]:
+            raise ValueError(f"{len(lengths)} length scales for frequencies with {W.shape[1]} coordinates")
+        return np.prod(lengths) * self.kernel.density(W * lengths)
+
     def expansion(self, d):
         inner = self.kernel.expansion(d)
         if inner is None:
@@ -298,6 +316,17 @@ class Mahalanobis(_Transformed):
 
     def frequencies(self, rng, count, d):
         return self.kernel.frequencies(rng, count, d) @ self._root()
+
+    def density(self, W):
+        root = self._root()
+        if len(root) != W.shape[1]:
+            raise ValueError(
+                f"a metric on {len(root)} features for frequencies with {W.shape[1]} coordinates"
+            )
+        sign, size = np.linalg.slogdet(root)
+        if not sign > 0:
+            raise NotImplementedError("a singular metric puts the spectrum into a plane: it has no density")
+        return np.exp(-size) * self.kernel.density(np.linalg.solve(root, W.T).T)
 
 
 class PullBack(_Transformed):

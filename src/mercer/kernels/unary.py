@@ -82,6 +82,13 @@ class Scale(_CountsOfOne, _OfOne):
     def frequencies(self, rng, count, d):
         return self.kernel.frequencies(rng, count, d)
 
+    def density(self, W):
+        return np.zeros(len(W)) if self.factor == 0 else self.factor * self.kernel.density(W)
+
+    def raised(self, p):
+        inner = self.kernel.raised(p)
+        return None if inner is None else Scale(inner, float(self.factor) ** p)
+
     def expansion(self, d):
         if self.factor == 0:
             return {}
@@ -101,13 +108,17 @@ class Scale(_CountsOfOne, _OfOne):
 class Power(_OfOne):
     """k^p, written ``k ** p``: p a positive integer, or any p > 0 if k is infinitely divisible.
 
+    Infinitely divisible are `Gaussian`, `Laplacian`, `Matern`, `RationalQuadratic`, `Periodic`, `ChiSquared`,
+    `SkewedChiSquared`, `White`, ``k.exp()``, constants, and what products, powers, multiples, transformations
+    and normalising make of such; a sum is not, in general.
+
     >>> from mercer.kernels import Gaussian, Linear
     >>> (Linear() ** 3)([[2.0]])
     array([[64.]])
     >>> Linear() ** 0.5
     Traceback (most recent call last):
     ...
-    ValueError: k ** 0.5 is not a kernel in general: the exponent must be a positive integer
+    ValueError: k ** 0.5 is not a kernel in general: the exponent must be a positive integer, for Linear() ...
     """
 
     binding = 3
@@ -126,7 +137,9 @@ class Power(_OfOne):
             raise ValueError(f"k ** {p!r} is not a kernel: the exponent must be a positive integer")
         if not is_integer(p) and not self.kernel.infinitely_divisible:
             raise ValueError(
-                f"k ** {p!r} is not a kernel in general: the exponent must be a positive integer"
+                f"k ** {p!r} is not a kernel in general: the exponent must be a positive integer, for "
+                f"{_undivided(self.kernel)!r} is not infinitely divisible, as Gaussian, Matern, ChiSquared, "
+                f"k.exp() and products of such are"
             )
 
     def combine(self, k, xp):
@@ -140,6 +153,9 @@ class Power(_OfOne):
         return [p * np.where(K > 0, K, 1) ** (p - 1)]
 
     def frequencies(self, rng, count, d):
+        same = None if is_integer(self.exponent) else self.kernel.raised(float(self.exponent))
+        if same is not None:
+            return same.frequencies(rng, count, d)
         if not is_integer(self.exponent):
             return super().frequencies(rng, count, d)
         return sum(self.kernel.frequencies(rng, count, d) for _ in range(int(self.exponent)))
@@ -158,6 +174,13 @@ class Power(_OfOne):
         # Multisets of size p from `size` monomials.
         return math.inf if math.isinf(size) else math.comb(int(size + self.exponent - 1), int(self.exponent))
 
+    def density(self, W):
+        same = self.raised(1.0)
+        return super().density(W) if same is None else same.density(W)
+
+    def raised(self, p):
+        return self.kernel.raised(float(self.exponent) * p)
+
     @property
     def made(self):  # type: ignore[override]
         if is_integer(self.exponent):
@@ -166,6 +189,13 @@ class Power(_OfOne):
 
     def strictly(self):
         return super().strictly() if is_integer(self.exponent) else ""
+
+
+def _undivided(kernel: Kernel) -> Kernel:
+    """The part of a kernel because of which it is not infinitely divisible."""
+    parts = [part for part in kernel.children().values() if not part.infinitely_divisible]
+    alone = type(kernel).infinitely_divisible is False  # whatever its parts are
+    return kernel if alone or not parts else _undivided(parts[0])
 
 
 class Exp(_OfOne):
@@ -194,6 +224,9 @@ class Exp(_OfOne):
         for j in range(terms.max(initial=0)):
             out += self.kernel.frequencies(rng, count, d) * (terms > j)[:, None]
         return out
+
+    def raised(self, p):
+        return Exp(p * self.kernel)
 
     def strictly(self):
         every = "exp(x·z) has a power series with no term missing"
@@ -282,6 +315,13 @@ class Normalized(_CountsOfOne, _Composite):
     def induced_order(self, view):
         order = self.kernel.induced_order(view)
         return order and order.of_falling()  # k(x,x) is then a constant
+
+    def density(self, W):
+        return self.kernel.density(W) / self.kernel.amplitude()
+
+    def raised(self, p):
+        inner = self.kernel.raised(p)
+        return None if inner is None else Normalized(inner)
 
     def frequencies(self, rng, count, d):
         return self.kernel.frequencies(rng, count, d)

@@ -2,8 +2,9 @@
 
 from mercer.losses.base import Loss
 from mercer.losses.counts import Poisson
+from mercer.losses.crammer_singer import CrammerSinger
 from mercer.losses.function import FunctionLoss
-from mercer.losses.margin import Exponential, Hinge, Logistic, SquaredHinge
+from mercer.losses.margin import Exponential, Hinge, Logistic, ModifiedHuber, SquaredHinge
 from mercer.losses.multinomial import Multinomial
 from mercer.losses.quantile import Quantile
 from mercer.losses.regression import (
@@ -17,6 +18,7 @@ from mercer.losses.regression import (
 
 __all__ = [
     "Absolute",
+    "CrammerSinger",
     "EpsilonInsensitive",
     "Exponential",
     "FunctionLoss",
@@ -24,6 +26,7 @@ __all__ = [
     "Huber",
     "Logistic",
     "Loss",
+    "ModifiedHuber",
     "Multinomial",
     "Poisson",
     "Quantile",

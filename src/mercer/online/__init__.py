@@ -26,16 +26,20 @@ from mercer.online.record import progressive
 from mercer.online.regression import OnlineKernelRegressor
 from mercer.online.regret import Regret, regret
 from mercer.online.steps import (
+    AdaptiveStep,
     ConstantStep,
     InverseRootStep,
     PassiveAggressiveStep,
     PegasosStep,
+    PowerStep,
     RecursiveStep,
     Step,
 )
+from mercer.online.stopping import Stopping
 from mercer.online.streams import Encoding, MeanShift, Metrics
 
 __all__ = [
+    "AdaptiveStep",
     "AtRandom",
     "Budget",
     "ConstantStep",
@@ -50,11 +54,13 @@ __all__ = [
     "OnlineKernelRegressor",
     "PassiveAggressiveStep",
     "PegasosStep",
+    "PowerStep",
     "Projection",
     "RecursiveStep",
     "Regret",
     "Smallest",
     "Step",
+    "Stopping",
     "Metrics",
     "Unlimited",
     "Window",

@@ -30,17 +30,17 @@ class OnlineKernelClassifier(Likely, RiverMixin):
     ----------
     kernel : Kernel, str or function of two points
     loss : Loss or str
-        Logistic(), Hinge(), SquaredHinge(), Multinomial(), Squared(), mercer.online.PerceptronLoss() (a
-        perceptron), … Squared() needs a step below 1/k(x,x), such as 0.25.
-    lam, step, budget, representation, offset, averaging, passes, engine, random_state : as in
-        `OnlineKernelRegressor`
+        Logistic(), Hinge(), SquaredHinge(), ModifiedHuber(), Multinomial(), Squared(),
+        mercer.online.PerceptronLoss() (a perceptron), … Squared() needs a step below 1/k(x,x), such as 0.25.
+    lam, step, budget, representation, offset, averaging, passes, engine, random_state, stopping, warm_start :
+        as in `OnlineKernelRegressor`
 
     Attributes
     ----------
     classes_ : the labels seen or named so far
     n_mistakes_ : labels that were predicted wrongly before they were learned
-    function_, dual_coef_, coef_, intercept_, kernel_, n_seen_, n_updates_, cumulative_loss_ : as in
-        `OnlineKernelRegressor`
+    function_, dual_coef_, coef_, intercept_, kernel_, n_seen_, n_updates_, n_passes_, cumulative_loss_ :
+        as in `OnlineKernelRegressor`
 
     Examples
     --------
@@ -147,13 +147,25 @@ class OnlineKernelClassifier(Likely, RiverMixin):
     def _target(self, y):
         if y is None or y != y:
             raise ValueError(f"y is {y!r}: leave out examples whose label is not known")
-        row = self._rows().get(y)
+        row = self._by_label().get(y)
         if row is None:
             self._meet(y)
-            row = self._rows()[y]
+            row = self._by_label()[y]
         return row
 
-    def _rows(self) -> dict:
+    def _stretches(self, y):
+        # A class that nobody has met before begins where it turns up, as if row came after row.
+        labels, first = np.unique(y, return_index=True)
+        known = set(self._by_label())
+        fresh = sorted(i for label, i in zip(labels.tolist(), first.tolist()) if label not in known)
+        starts = [*fresh] if fresh[:1] == [0] else [0, *fresh]
+        for start, stop in zip(starts, [*starts[1:], len(y)]):
+            if start in fresh:
+                self._meet(y[start : start + 1].tolist()[0])
+            _require_one_kind(self.coding_.classes, y[start:stop])
+            yield slice(start, stop), self.coding_.encode(y[start:stop])
+
+    def _by_label(self) -> dict:
         """Targets of each label."""
         coding = self.__dict__.get("coding_")
         if coding is None:
@@ -165,29 +177,46 @@ class OnlineKernelClassifier(Likely, RiverMixin):
             self._one = kept
         return kept[1]
 
+    def _chances(self, scores: np.ndarray) -> np.ndarray:
+        """Probabilities of the labels met so far (n, classes); 1 for the best where the loss has none."""
+        if self.rule_.loss.has_probability:
+            return self.coding_.probability(scores)
+        return (self.coding_.decode(scores)[:, None] == self.coding_.classes).astype(np.float64)
+
     @in_turn
     def predict_proba_one(self, x) -> dict:
-        """Probabilities of the labels met so far; of the loss's scores where it has none, 1 for the best."""
+        """Probabilities of the labels met so far; of a loss that has none, 1 for the best label."""
         scores = self._score_one(x)
-        if scores is None:
-            return {}
-        labels = self.coding_.classes.tolist()
-        if not self.rule_.loss.has_probability:
-            best = self.coding_.decode(scores)[0]
-            return {label: float(label == best) for label in labels}
-        return dict(zip(labels, self.coding_.probability(scores)[0].tolist()))
+        return (
+            {}
+            if scores is None
+            else dict(zip(self.coding_.classes.tolist(), self._chances(scores)[0].tolist()))
+        )
 
     @in_turn
     def predict_proba_many(self, X) -> Any:
-        """Probabilities for a data frame of examples, a column for each label."""
+        """Probabilities, as `predict_proba_one` has them, for a data frame: a column for each label."""
         pd: Any = import_module("pandas")
-        return pd.DataFrame(self.predict_proba(X), columns=self.coding_.classes.tolist(), index=X.index)
+        scores = self._score_many(X)
+        if scores is None:
+            return pd.DataFrame(index=getattr(X, "index", None))
+        return pd.DataFrame(
+            self._chances(scores), columns=self.coding_.classes.tolist(), index=getattr(X, "index", None)
+        )
 
     @in_turn
     def predict_one(self, x) -> Any:
         """The label for one example; None before anything is learned."""
         scores = self._score_one(x)
         return None if scores is None else self.coding_.decode(scores)[0].item()
+
+    @in_turn
+    def predict_many(self, X) -> Any:
+        """Labels for a data frame of examples, as a series; None before anything is learned."""
+        pd: Any = import_module("pandas")
+        scores = self._score_many(X)
+        labels = np.full(len(X), None) if scores is None else self.coding_.decode(scores)
+        return pd.Series(labels, index=getattr(X, "index", None))
 
 
 def _by_class(coding: LabelCoding) -> np.ndarray:

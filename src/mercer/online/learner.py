@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer._state import COUNT, NOT_NEGATIVE, ONE_OR_MORE, NumberSpec, doubles, require
+from mercer._state import COUNT, NOT_NEGATIVE, ONE_OR_MORE, POSITIVE, NumberSpec, doubles, require
 from mercer._xp import n_points
 from mercer.engines import Engine
 from mercer.functions import Function, KernelFunction
@@ -34,10 +34,10 @@ class UpdateRule:
     step: Step
     lam: float
     offset: bool
-    averaging: bool
+    averaging: int | bool  # the step from which on functions count in the mean; 0: there is none
     seed: int
 
-    holds = {"lam": NOT_NEGATIVE, "seed": NumberSpec(int, 0, 2**31)}
+    holds = {"lam": NOT_NEGATIVE, "seed": NumberSpec(int, 0, 2**31), "averaging": (COUNT, bool)}
 
     def check_state(self) -> None:
         """Refuse steps that this λ or loss can't go with."""
@@ -67,7 +67,10 @@ class Learner(ABC):
         "offset": doubles("outputs", 2),
         "seen": COUNT,
         "tallies": doubles(3),
+        "pace": POSITIVE,
     }
+    # What told steps are multiplied by: less than 1 once a machine has slowed down.
+    pace: float = 1.0
     _code: LossCode | None = None
     # What computes kernel values; None where there are none.
     engine: Engine | None = None
@@ -135,6 +138,7 @@ class Learner(ABC):
         """What a loop over these examples is given, whatever f is made of."""
         n, rule = len(Y), self.rule
         eta = rule.step.checked_sizes(np.arange(self.seen + 1, self.seen + n + 1, dtype=np.float64), rule.lam)
+        eta *= self.pace
         state, count = np.zeros(4), np.zeros(4, np.int64)
         state[loops.SCALE], state[1:] = 1.0, self.tallies
         count[loops.NOW] = self.seen
@@ -175,14 +179,19 @@ class Learner(ABC):
     @property
     def intercept(self) -> np.ndarray:
         """b of each output, as it predicts: the last one, or the mean."""
-        averaged = self.rule.averaging and self.seen
-        return self.offset[:, 1] / self.seen if averaged else self.offset[:, 0]
+        averaged = self.averaged
+        return self.offset[:, 1] / averaged if averaged else self.offset[:, 0]
+
+    @property
+    def averaged(self) -> int:
+        """Of how many functions that which predicts is the mean; 0: it is the last one."""
+        since = int(self.rule.averaging)
+        return max(self.seen - since + 1, 0) if since else 0
 
     def _mean(self, A: np.ndarray, U: np.ndarray) -> np.ndarray:
         """The mean of all functions so far, or the last one."""
-        if not self.rule.averaging or not self.seen:
-            return A
-        return (self.tallies[0] * A - U) / self.seen
+        averaged = self.averaged
+        return (self.tallies[0] * A - U) / averaged if averaged else A
 
     # -- more outputs ------------------------------------------------------------------------------
 

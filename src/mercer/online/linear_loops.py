@@ -77,7 +77,7 @@ def move(
         change = -weighted * loss.g[j] / course.state[SCALE]
         for c in range(width):
             A[j, c] = A[j, c] + change * row[c]
-        if course.averaged == 1:
+        if course.averaged > 0:
             for c in range(width):
                 U[j, c] = U[j, c] + course.state[SUM] * change * row[c]
         if course.shifted == 1:
@@ -104,7 +104,7 @@ def coordinates(A: "f64[:,:]", U: "f64[:,:]", span: Directions, chunk: Chunk, co
             course.count[WIDTH] = width
             move(A, U, span.F[i], width, t, weighted, course, loss)
         add_to_sum(t, course)
-    if course.averaged == 1:
+    if course.averaged > 0:
         rescale(A, U, t, course.count[WIDTH], course)
 
 

@@ -8,8 +8,9 @@ shrunk term by term: it is `scale` times what the arrays say, and shrinking chan
 
 The mean of all functions so far, (1/T) Σ f_t, needs no sum over terms either. With s_t the scale after step t
 and P_t = Σ_{u≤t} s_u, a change δ of a coefficient at step t counts (P_T − P_{t−1}) δ in the sum, so P_{t−1} δ
-is noted (in U) and the sum is P_T a − U. That difference is only as good as s_t is large beside P_t, so now
-and then (`rescale`, and when a loop ends) all of it is put into U, and P begins again at 0.
+is noted (in U) and the sum is P_T a − U. Where functions count from a later step on, P is 0 until then. That
+difference is only as good as s_t is large beside P_t, so now and then (`rescale`, and when a loop ends) all
+of it is put into U, and P begins again at 0.
 """
 
 # mypy: ignore-errors
@@ -67,7 +68,10 @@ class Chunk(NamedTuple):
 
 
 class Course(NamedTuple):
-    """What changes from step to step beside the coefficients, and what does not: λ and three choices."""
+    """What changes from step to step beside the coefficients, and what does not: λ and three choices.
+
+    `averaged` is the step from which on functions count in the mean; 0: there is none.
+    """
 
     state: "f64[:]"
     count: "i64[:]"
@@ -152,14 +156,14 @@ def shrink(i: int, power: float, chunk: Chunk, course: Course, loss: LossAt) -> 
 def is_small(course: Course) -> int:
     """Has f to be put into its coefficients again?"""
     scale = course.state[SCALE]
-    return 1 if scale < TINY or (course.averaged == 1 and scale < SMALL) else 0
+    return 1 if scale < TINY or (course.averaged > 0 and scale < SMALL) else 0
 
 
 def rescale(A: "f64[:,:]", U: "f64[:,:]", t: int, n: int, course: Course):
     """Put the scale into the coefficients, which leaves f and the sum of functions as they are."""
     for j in range(t):
         for c in range(n):
-            if course.averaged == 1:
+            if course.averaged > 0:
                 U[j, c] = U[j, c] - course.state[SUM] * A[j, c]
             A[j, c] = A[j, c] * course.state[SCALE]
     course.state[SUM] = 0.0
@@ -168,7 +172,7 @@ def rescale(A: "f64[:,:]", U: "f64[:,:]", t: int, n: int, course: Course):
 
 def add_to_sum(t: int, course: Course):
     """f as it is now joins the sum of all functions."""
-    if course.averaged == 1:
+    if course.averaged > 0 and course.count[NOW] >= course.averaged:
         course.state[SUM] = course.state[SUM] + course.state[SCALE]
         for j in range(t):
             course.offset[j, 1] = course.offset[j, 1] + course.offset[j, 0]
@@ -180,7 +184,7 @@ def add_to_sum(t: int, course: Course):
 def drop(terms: Terms, course: Course, c: int, t: int):
     for j in range(t):
         terms.A[j, c] = 0.0
-        if course.averaged == 1:
+        if course.averaged > 0:
             terms.U[j, c] = 0.0
     terms.size[c] = inf
     course.count[HELD] = course.count[HELD] - 1
@@ -306,7 +310,7 @@ def merge(terms: Terms, course: Course, n: int, t: int):
         for j in range(t):
             terms.A[j, p] = terms.A[j, p] + ratio * terms.A[j, i]
             total += terms.A[j, p] * terms.A[j, p]
-            if course.averaged == 1:
+            if course.averaged > 0:
                 terms.U[j, p] = terms.U[j, p] + ratio * terms.U[j, i]
         terms.size[p] = min(total * terms.diagonal[p], HUGE)
     drop(terms, course, i, t)
@@ -350,7 +354,7 @@ def add_term(terms: Terms, course: Course, loss: LossAt, c: int, t: int, weighte
         change = -weighted * loss.g[j] / course.state[SCALE]
         terms.A[j, c] = change
         total += change * change
-        if course.averaged == 1:
+        if course.averaged > 0:
             terms.U[j, c] = course.state[SUM] * change
         if course.shifted == 1:
             course.offset[j, 0] = course.offset[j, 0] - weighted * loss.g[j]
@@ -390,5 +394,5 @@ def expansion(terms: Terms, chunk: Chunk, course: Course, keeping: Keeping, loss
             if bounded and course.count[HELD] > keeping.budget:
                 make_room(terms, course, keeping, i, c + 1, t, length)
         add_to_sum(t, course)
-    if course.averaged == 1:
+    if course.averaged > 0:
         rescale(terms.A, terms.U, t, keeping.m + chunk.n, course)

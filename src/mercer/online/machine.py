@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 import warnings
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
@@ -17,7 +18,7 @@ from mercer._state import require
 from mercer._warnings import frames_inside
 from mercer._xp import frozen
 from mercer.estimators.answers import Coefficients
-from mercer.estimators.inputs import GAUSSIAN, KernelInputs, finite_scores, like, nonnegative_weights
+from mercer.estimators.inputs import KernelInputs, finite_scores, like, nonnegative_weights
 from mercer.estimators.plan import Plan
 from mercer.estimators.tensors import engine_for, on_host
 from mercer.features.base import generator
@@ -34,6 +35,7 @@ from mercer.online.budgets import Budget, Unlimited, budget_of
 from mercer.online.coordinates import CentreBasis, CoordinateLearner, FeatureBasis, SpanBasis
 from mercer.online.expansion import ExpansionLearner
 from mercer.online.learner import Learner, UpdateRule
+from mercer.online.passes import InPasses
 from mercer.online.steps import RecursiveStep, step_of
 from mercer.online.turns import in_turn
 from mercer.representations import Features, Full, Nystrom
@@ -48,7 +50,7 @@ _LOOKED_AT = 64
 
 
 @dataclass(eq=False, repr=False)
-class OnlineMachine(Coefficients, KernelInputs, ABC):
+class OnlineMachine(Coefficients, InPasses, KernelInputs, ABC):
     """Predict, receive the loss, f ← (1 − 2ηλ) f − η V'(y, f(x)) k(x,·): one example after another.
 
     fit / partial_fit:  check X, y → encode y → learner.learn, chunk by chunk
@@ -57,17 +59,19 @@ class OnlineMachine(Coefficients, KernelInputs, ABC):
     Threads may share a machine: one at a time learns, or asks, and the others wait.
     """
 
-    kernel: Any = GAUSSIAN
+    kernel: Any = "gaussian"  # a word: river wants defaults that nobody can change
     loss: Any = None  # machines have their own
     lam: float = 1e-6
     step: Any = None
     budget: Any = 500
     representation: Any = "full"
     offset: bool = False
-    averaging: bool = False
+    averaging: Any = False
     passes: int = 1
     engine: Any = "auto"
     random_state: Any = None
+    stopping: Any = None
+    warm_start: bool = False
 
     @abstractmethod
     def _check_targets(self, y: Any) -> np.ndarray:
@@ -90,15 +94,23 @@ class OnlineMachine(Coefficients, KernelInputs, ABC):
 
     def _rule(self) -> UpdateRule:
         lam = require_nonnegative(self.lam, "lam")
-        for name in ("offset", "averaging"):
+        for name in ("offset", "warm_start"):
             require_flag(getattr(self, name), name)
         require_count(self.passes, "passes")
+        self._stopping()
         step, loss = clone(step_of(self.step)), clone(self.loss_for())
         loss.validate()
         seed = int(generator(self.random_state).integers(2**31 - 1))
-        rule = UpdateRule(loss, step, lam, bool(self.offset), bool(self.averaging), seed)
+        rule = UpdateRule(loss, step, lam, bool(self.offset), self._averaged_from(), seed)
         rule.check_state()
         return rule
+
+    def _averaged_from(self) -> int:
+        """The step from which on functions count in the mean; 0: there is none."""
+        if isinstance(self.averaging, numbers.Integral) and not isinstance(self.averaging, bool):
+            return require_count(self.averaging, "averaging", 0)
+        require_flag(self.averaging, "averaging")
+        return int(self.averaging)
 
     def _budget(self) -> Budget:
         budget: Budget = clone(budget_of(self.budget))
@@ -157,10 +169,13 @@ class OnlineMachine(Coefficients, KernelInputs, ABC):
         kernel.validate()
         return as_objects(self.check_X(on_host(X), kernel, reset=reset))
 
-    def _start(self, points: Any, X: Any, targets: np.ndarray, weight: np.ndarray) -> None:
+    def _start(
+        self, points: Any, X: Any, targets: np.ndarray, weight: np.ndarray, *, one_by_one: bool = False
+    ) -> None:
+        """`one_by_one`: the kernel shall be the one that the first point alone would give."""
         kernel = clone(_resolve.kernel_of(self.kernel))
-        sample = points
-        if kernel.unresolved() and kernel.vectors and len(points[:2].shape) == 2 and points.shape[0] == 1:
+        sample, alone = points, one_by_one or points.shape[0] == 1
+        if kernel.unresolved() and kernel.vectors and len(points[:2].shape) == 2 and alone:
             # One example tells nothing of distances: take them to be those of standardised features.
             width = points.shape[1]
             sample = np.random.default_rng(0).standard_normal((_MADE_UP, width)).astype(points.dtype)
@@ -208,13 +223,19 @@ class OnlineMachine(Coefficients, KernelInputs, ABC):
 
     @in_turn
     def fit(self, X, y, sample_weight=None):
-        """Forget everything, and go through the examples in their order, `passes` times."""
-        self.forget()
-        self._learn(X, y, None, sample_weight, int(self.passes) if self._rule() else 1)
+        """Forget everything, and go through the examples in their order, `passes` times at most.
+
+        With `warm_start` nothing is forgotten: f, and the lengths of steps, go on from where they are.
+        """
+        self._rule()  # whatever is wrong is said before anything is forgotten
+        self._require_passes()
+        if not self.warm_start:
+            self.forget()
+        self._learn(X, y, None, sample_weight, int(self.passes))
         return self
 
-    def _learn(self, X: Any, y: Any, classes: Any, sample_weight: Any, passes: int = 1) -> np.ndarray:
-        """Learn; the scores each example (of weight above 0) had just before."""
+    def _learn(self, X: Any, y: Any, classes: Any, sample_weight: Any, passes: int = 0) -> np.ndarray:
+        """Learn; the scores each example (of weight above 0) had just before. `passes`: of a `fit`."""
         first = not self.begun
         rule = self._rule() if first else self.rule_
         points = self._points(X, reset=first)
@@ -235,9 +256,10 @@ class OnlineMachine(Coefficients, KernelInputs, ABC):
                 self._start(points, X, targets, weight)
             else:
                 self._look_at(points)
-            for _ in range(passes):
-                scores = self.learner_.learn(points, targets, weight)
-                self._follow(scores, targets, weight)
+            if passes:
+                return self._go_through(points, y, targets, weight, passes)
+            scores = self.learner_.learn(points, targets, weight)
+            self._follow(scores, targets, weight)
         except BaseException:
             if first:
                 self.forget()  # so that another step or kernel can be tried

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -41,16 +42,20 @@ class OnlineKernelRegressor(Numbered, RiverMixin):
         Coordinates in place of kernels at examples: random or explicit features, or centres from the first
         batch. The cost of a step is then constant, and there is no budget.
     offset : bool, to learn a constant b beside f
-    averaging : bool, to predict with the mean of all functions so far instead of the last
-    passes : int, how often `fit` goes through the rows
+    averaging : bool or int, to predict with the mean of all functions so far instead of the last; a number t:
+        of those after step t and later ones
+    passes : int, how often `fit` goes through the rows, at most
     engine : "auto" or an Engine
-    random_state : int, RandomState or None; for AtRandom and random features
+    random_state : int, RandomState or None; for AtRandom, random features and rows held out
+    stopping : Stopping or None, when `fit` ends before all passes are made
+    warm_start : bool, for `fit` to go on from f and its steps as they are, and forget nothing
 
     Attributes
     ----------
     function_ : what predicts, in H_K (without b)
     dual_coef_, coef_, intercept_ : coefficients of kernels at `function_.points`, or weights of features; b
     kernel_ : the kernel with its parameters found
+    n_passes_ : how often the last `fit` went through its rows
     n_seen_, n_updates_ : examples so far, and those that changed f
     cumulative_loss_ : Σ V(y_t, f_t(x_t)) of predictions made before the example was learned
 
@@ -102,8 +107,19 @@ class OnlineKernelRegressor(Numbered, RiverMixin):
             raise ValueError(f"y is {y!r}, and should be a number") from None
         return self._code_targets(row, None)
 
+    def _stretches(self, y):
+        yield slice(None), self._code_targets(y, None)
+
     @in_turn
     def predict_one(self, x) -> float:
         """The prediction for one example, a list if y has several numbers; 0 before anything is learned."""
         scores = self._score_one(x)
         return 0.0 if scores is None else self.coding_.decode(scores)[0].tolist()
+
+    @in_turn
+    def predict_many(self, X) -> Any:
+        """Predictions for a data frame of examples, as a series (a frame if y has several numbers)."""
+        pd: Any = import_module("pandas")
+        scores, index = self._score_many(X), getattr(X, "index", None)
+        values = np.zeros(len(X)) if scores is None else self.coding_.decode(scores)
+        return (pd.Series if values.ndim == 1 else pd.DataFrame)(values, index=index)

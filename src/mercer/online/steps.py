@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer._params import Params, require_count, require_positive
+from mercer._params import Params, require_count, require_nonnegative, require_positive
 from mercer.online import loops
 
 
@@ -32,6 +32,8 @@ class Step(Params):
 
     rate = loops.TOLD
     without_lam = ""
+    # Does `slower` say more than that going on is of no use?
+    adapts = False
 
     def validate_for(self, lam: float) -> None:
         """Refuse a λ that this step can't go with."""
@@ -65,7 +67,14 @@ class Step(Params):
                 f"{self!r}: the step for example {int(t[first])} is {eta[first]}, and must be a finite "
                 "number of at least 0"
             )
-        return np.ascontiguousarray(eta, np.float64)
+        return np.array(eta, np.float64)
+
+    def slower(self, pace: float) -> float | None:
+        """What to multiply steps by from now on, where passes through the rows have led no further.
+
+        None: nothing, and going on is of no use.
+        """
+        return None
 
 
 class ConstantStep(Step):
@@ -104,22 +113,102 @@ class InverseRootStep(Step):
         return float(self.eta) / np.sqrt(t)
 
 
+class PowerStep(Step):
+    """η_t = `eta`/t^`power`, t = 1, 2, 3, …: the less the power, the longer the machine goes on learning.
+
+    >>> import numpy as np
+    >>> PowerStep(1.0, power=0.25).sizes(np.array([1, 16, 81]), 0.0).round(3)
+    array([1.   , 0.5  , 0.333])
+    """
+
+    def __init__(self, eta=1.0, power=0.25):
+        self.eta = eta
+        self.power = power
+
+    def validate(self):
+        require_positive(self.eta, "eta")
+        require_nonnegative(self.power, "power")
+
+    def sizes(self, t, lam):
+        return float(self.eta) / np.asarray(t, np.float64) ** float(self.power)
+
+
+class AdaptiveStep(Step):
+    """η stays what it is as long as passes through the rows lead further, and is then divided by `factor`.
+
+    `fit` looks at it after every pass, with the machine's `stopping` (`Stopping()`, if it has none), and ends
+    when η has fallen to `least`. In a stream, which has no passes, the step is constant.
+
+    Parameters
+    ----------
+    eta : float > 0
+        η of the first passes.
+    factor : float > 1
+    least : float ≥ 0
+        A step no longer than this is not divided again.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import OnlineKernelRegressor
+    >>> from mercer.kernels import Gaussian
+    >>> from mercer.online import Stopping
+    >>> X = np.random.default_rng(0).uniform(-3, 3, (100, 1))
+    >>> step, rule = AdaptiveStep(0.5, least=0.01), Stopping(tol=1e-4, patience=2)
+    >>> machine = OnlineKernelRegressor(Gaussian(1.0), step=step, stopping=rule, passes=500)
+    >>> machine.fit(X, np.sign(X[:, 0])).n_passes_ < 500
+    True
+    """
+
+    adapts = True
+
+    def __init__(self, eta=0.1, factor=5.0, least=1e-6):
+        self.eta = eta
+        self.factor = factor
+        self.least = least
+
+    def validate(self):
+        require_positive(self.eta, "eta")
+        if require_positive(self.factor, "factor") <= 1:
+            raise ValueError(f"factor must be more than 1, got {self.factor!r}: η is divided by it")
+        require_nonnegative(self.least, "least")
+
+    def sizes(self, t, lam):
+        return np.full(len(t), float(self.eta))
+
+    def slower(self, pace):
+        return pace / float(self.factor) if self.eta * pace > self.least else None
+
+
 class PegasosStep(Step):
     """η_t = 1/(2λt): for λ > 0 the objective is 2λ-strongly convex, and regret grows as log T.
 
     Pegasos writes λ/2 for our λ, so its 1/(λt) is the same step. The first one forgets where f began; with a
-    `delay`, a whole number, t + delay takes the place of t, and the first steps are shorter.
+    `delay`, a whole number, t + delay takes the place of t, and the first steps are shorter. "auto" is
+    Bottou's rule: the first step is (2λ)^(−1/4), about as long as f is going to be, so that t + delay begins
+    with (2λ)^(−3/4) (or 1, where that is less).
 
     >>> import numpy as np
     >>> PegasosStep().sizes(np.array([1, 2, 10]), 0.05)
     array([10.,  5.,  1.])
+    >>> PegasosStep("auto").sizes(np.array([1, 2, 10]), 0.00005).round(3)
+    array([10.  ,  9.99,  9.911])
+
+    References
+    ----------
+    S. Shalev-Shwartz, Y. Singer, N. Srebro, Pegasos: primal estimated sub-gradient solver for SVM, 2007.
+    L. Bottou, Stochastic gradient descent tricks, 2012.
     """
 
     def __init__(self, delay=0):
         self.delay = delay
 
     def validate(self):
-        require_count(self.delay, "delay", 0)
+        if isinstance(self.delay, str):
+            if self.delay != "auto":
+                raise ValueError(f"delay must be a whole number or 'auto', got {self.delay!r}")
+        else:
+            require_count(self.delay, "delay", 0)
 
     def validate_for(self, lam):
         self.validate()
@@ -129,7 +218,8 @@ class PegasosStep(Step):
             )
 
     def sizes(self, t, lam):
-        return 1 / (2 * lam * (t + self.delay))
+        delay = max((2 * lam) ** -0.75 - 1, 0.0) if isinstance(self.delay, str) else self.delay
+        return 1 / (2 * lam * (t + delay))
 
 
 class PassiveAggressiveStep(Step):

@@ -32,11 +32,14 @@ def scores(points: GraphPoints, f: KernelFunction | FeatureFunction) -> Symbol:
     map = f.map
     if isinstance(map, NystromFeatures):
         return _matrix(points, map.kernel_, map.centres_) @ (map.whitening_ @ coef)
-    if isinstance(map, RandomFourierFeatures):
+    if type(map) is RandomFourierFeatures:  # others are of other coordinates
         return _waves(points, map, coef)
     if isinstance(map, ExplicitFeatures):
         return _monomials(points, map, coef)
-    raise NotTraceable(f"the feature map {map!r} has no ONNX version; mercer's own have")
+    raise NotTraceable(
+        f"the feature map {map!r} has no ONNX version; NystromFeatures, RandomFourierFeatures and "
+        "ExplicitFeatures have"
+    )
 
 
 def votes(

@@ -193,6 +193,7 @@ def cluster_cells(
 def _after(machine: Any, X: Any, iteration: int) -> Any:
     """The machine as it was after so many iterations from the start of its best run."""
     early = clone(machine).set_params(init=machine.start_, max_iter=iteration, tol=0, kernel=machine.kernel_)
+    early.set_params(teleports=0)  # these come after the last of them
     with unheard(ConvergenceWarning):  # fewer iterations are what was asked for
         return early.fit(X)
 

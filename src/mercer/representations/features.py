@@ -8,7 +8,7 @@ from sklearn.base import clone
 from mercer._memory import available_memory
 from mercer._params import is_number, require_flag
 from mercer._xp import issparse
-from mercer.features import CountedFeatures, ExplicitFeatures, RandomFourierFeatures
+from mercer.features import FOR_SOME, CountedFeatures, ExplicitFeatures, RandomFourierFeatures
 from mercer.functions import FeatureFunction
 from mercer.operators import L1, STORED_SHARE, FacingFeatures, FeatureOperator, Identity, Matrix
 from mercer.representations.base import Built, Representation, precise
@@ -24,7 +24,8 @@ class Features(Representation):
     map : transformer, optional
         A feature map with ``fit``/``transform``, e.g. RandomFourierFeatures(n_features=1000). Its kernel
         is set to the machine's. None: the kernel's own finite expansion if it has a small one (linear and
-        polynomial kernels), random Fourier features otherwise.
+        polynomial kernels), what is made for it (`PolynomialSketch` for polynomials of many monomials,
+        `AdditiveChiSquaredFeatures`, `SkewedChiSquaredFeatures`), random Fourier features otherwise.
     n_features : int
         Number of random features when `map` is None.
 
@@ -87,6 +88,10 @@ class Features(Representation):
         # No more coordinates than points have themselves are never too many.
         if kernel.expansion_size(d) <= max(_LARGEST_EXPLICIT, d):
             return ExplicitFeatures(kernel)
+        for map in FOR_SOME:
+            if map.suits(kernel):
+                counted = "n_features" in map().get_params()
+                return map(kernel, **({"n_features": self.n_features} if counted else {}))
         return RandomFourierFeatures(kernel, n_features=self.n_features)
 
     def size(self, kernel, n, d):

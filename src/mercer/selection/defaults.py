@@ -73,7 +73,7 @@ class Ranges:
     """Ranges of one machine's parameters, given the points its kernel sees."""
 
     def __init__(self, machine: KernelInputs, X: Any, y: Any):
-        self.machine, self.kernel = machine, kernel_of(machine.kernel)
+        self.machine, self.kernel = machine, machine.asked_kernel()
         self.points = clone(machine).check_X(X, self.kernel, reset=True)
         self.y = y
 

@@ -15,7 +15,7 @@ from sklearn.base import clone
 
 from mercer._threads import stopping_point
 from mercer._units import by_size, equal_rows, units_of
-from mercer.engines import Tiled
+from mercer.engines import Engine, Tiled
 from mercer.estimators.base import KernelMachine
 from mercer.kernels.base import Kernel
 from mercer.operators import KernelOperator, NotPositiveDefinite
@@ -63,6 +63,8 @@ class LooSurface:
     units : (n,) numbers of the units, or None where every row is one
     offset : an unpenalised constant b beside f, refitted with every unit that is left out. It is the limit
         of c·11ᵀ added to K as c grows, so P − P11ᵀP/(1ᵀP1) takes the place of P in all of the above.
+    engine : where it is computed, if not on the CPU: `Cuda` takes kernels of the usual statistics, rows that
+        are units of their own, and no share of the likelihood. What it does not take is computed here.
 
     Examples
     --------
@@ -78,6 +80,7 @@ class LooSurface:
     likelihood: float = 0.0
     units: np.ndarray | None = None
     offset: bool = False
+    engine: Engine | None = None
 
     @cached_property
     def _blocks(self) -> list[np.ndarray]:
@@ -108,6 +111,13 @@ class LooSurface:
     def value_and_slopes(self, kernel: Kernel, mu: float) -> tuple[float, float, dict[str, Any], float]:
         """(L, the objective, its slopes in log θ by name of the kernel's parameter, its slope in log μ)."""
         share = self.likelihood
+        if self.engine is not None and share == 0 and self.count == len(self.Y):
+            found = self.engine.left_out(kernel, self.X, self.Y, mu, self.offset)
+            if found is not None:
+                error, slopes, slope = found
+                scale = self.count / (2 * error)
+                slopes = {name: scale * value for name, value in slopes.items()}
+                return error, float(0.5 * self.count * np.log(error)), slopes, scale * slope * mu
         G = np.asarray(Tiled(threads=1).operator(kernel, self.X).dense(), dtype=np.float64)
         # The smallest shift at which an inverse in double precision means something.
         shift = max(mu, 1e-12 * float(np.mean(np.diag(G))))
@@ -121,10 +131,10 @@ class LooSurface:
         M *= (1 - share) * self.count / (2 * error)
         slope = float(np.trace(M))
         if share > 0:
-            likely, slopes = _likelihood(*(reduced or (P, log_det)), means)
+            likely, cells = _likelihood(*(reduced or (P, log_det)), means)
             value += share * likely
-            M[np.ix_(first, first)] += share * slopes
-            slope += share * float(np.diag(slopes) @ (1 / copies))
+            M[np.ix_(first, first)] += share * cells
+            slope += share * float(np.diag(cells) @ (1 / copies))
         return error, float(value), kernel.vjp_log_params(self.X, M), slope * mu
 
     def _left_out(self, P: np.ndarray) -> tuple[float, np.ndarray]:
@@ -227,7 +237,8 @@ def refine(
     ----------
     machine : a machine with a kernel of vectors and a starting λ
         Whatever its loss, least squares is what is measured; labels are coded as for that loss.
-    X, y : as in ``machine.fit``; time grows like n³, so a few thousand rows at most
+    X, y : as in ``machine.fit``; time grows like n³, so a few thousand rows at most; with a GPU
+        (``engine="cuda"``) some ten thousand
     likelihood : float from 0 to 1
         Share of the marginal likelihood in the objective, which helps where examples are few.
     spread : float > 0
@@ -267,7 +278,8 @@ def refine(
     kernel, points, Y = problem.A.kernel, points.astype(np.float64), problem.y
     if problem.offset:
         Y = Y - Y.mean(axis=0)  # the offset takes that up; this only saves digits
-    surface = LooSurface(points, Y, likelihood, units_of(points, groups), problem.offset)
+    units, engine = units_of(points, groups), problem.A.engine
+    surface = LooSurface(points, Y, likelihood, units, problem.offset, engine)
     if surface.count < 2:
         raise ValueError(
             "there is one example only (or equal ones, or one group), and nothing is left when it is left out"

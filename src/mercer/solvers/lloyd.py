@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from mercer._notice import tell
 from mercer._threads import parallel_map
 from mercer.operators import Matrix
 from mercer.solvers.cluster_sums import CoordinateSums, Sums
@@ -99,10 +100,10 @@ def plus_plus(cloud: Cloud, clusters: int, rng: np.random.Generator, candidates:
     lower energies in practice, without that guarantee.
     """
     masses = cloud.masses
-    seeds = _draw(masses, 1, rng).tolist()
+    seeds = draw(masses, 1, rng).tolist()
     nearest = cloud.gaps(np.array(seeds))[:, 0]
     while len(seeds) < clusters:
-        fresh = _draw(masses * nearest, candidates, rng)
+        fresh = draw(masses * nearest, candidates, rng)
         if len(fresh) == 0:  # no point is away from all seeds: there are too few different ones
             rest = np.setdiff1d(np.flatnonzero(masses > 0), seeds)
             return np.array(seeds + rng.choice(rest, clusters - len(seeds), replace=False).tolist())
@@ -113,7 +114,7 @@ def plus_plus(cloud: Cloud, clusters: int, rng: np.random.Generator, candidates:
     return np.array(seeds)
 
 
-def _draw(weights: np.ndarray, count: int, rng: np.random.Generator) -> np.ndarray:
+def draw(weights: np.ndarray, count: int, rng: np.random.Generator) -> np.ndarray:
     """Indices drawn with probability ∝ weights; none where all weights are 0."""
     edges = np.cumsum(weights)
     if not edges[-1] > 0:
@@ -166,12 +167,12 @@ def leading(cloud: Cloud, clusters: int, rng: np.random.Generator) -> tuple[np.n
 # -- Lloyd ------------------------------------------------------------------------------------------------
 
 
-def lloyd(cloud: Cloud, labels: np.ndarray, max_iter: int, tol: float) -> LloydRun:
+def lloyd(cloud: Cloud, labels: np.ndarray, max_iter: int, tol: float, refill: bool = True) -> LloydRun:
     """Each point to the nearest mean, each mean to its points, until nothing moves; the energy never rises.
 
-    An empty cluster is given the point that is farthest from its mean, which lowers the energy, too. Stops
-    when an iteration lowers it by no more than `tol` of it; an increase can only be rounding, and ends the
-    run before that step.
+    An empty cluster is given the point that is farthest from its mean, which lowers the energy, too; without
+    `refill` it stays empty. Stops when an iteration lowers the energy by no more than `tol` of it; an
+    increase can only be rounding, and ends the run before that step.
     """
     sums = cloud.sums
     whole = float(cloud.masses @ cloud.squares)
@@ -191,8 +192,8 @@ def lloyd(cloud: Cloud, labels: np.ndarray, max_iter: int, tol: float) -> LloydR
         labels = after = nearest.to(means)
         moved = _moved(cloud, members, after)
         count = tally.changed(cloud, moved, members, after)
-        if not count.counts.all():
-            after = _teleported(means, labels, count.counts)
+        if refill and not count.counts.all():
+            after = _refilled(means, labels, count.counts)
             moved = _moved(cloud, members, after)
             count = tally.changed(cloud, moved, members, after)
         if len(moved):
@@ -204,6 +205,7 @@ def lloyd(cloud: Cloud, labels: np.ndarray, max_iter: int, tol: float) -> LloydR
             )
         members, means, tally = after, fresh, count
         energies.append(energy_of(means))
+        tell("k-means", len(energies) - 1, "energy", energies[-1])
         if energies[-2] - energies[-1] <= tol * energies[-1]:
             status = "converged"
             break
@@ -339,7 +341,7 @@ class Nearest:
         return None if len(index) > _DOUBTFUL * len(self.labels) else index
 
 
-def _teleported(means: Means, labels: np.ndarray, counts: np.ndarray) -> np.ndarray:
+def _refilled(means: Means, labels: np.ndarray, counts: np.ndarray) -> np.ndarray:
     """Labels where every empty cluster has the farthest point of those whose cluster has others."""
     cloud, counts = means.cloud, counts.copy()
     gaps, labels = means.gaps(labels), labels.copy()

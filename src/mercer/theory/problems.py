@@ -101,8 +101,17 @@ class CircleProblem:
         """a in the best possible rate n^−a of the excess risk."""
         return minimax_exponent(self.b, self.r)
 
+    @property
+    def norm_exponent(self) -> float:
+        """a in the best possible rate n^−a of ‖f̂ − f*‖² in the norm of H_K; r must be more than 1/2.
+
+        >>> CircleProblem(b=2, r=1.0).norm_exponent, CircleProblem(b=2, r=1.0).exponent
+        (0.4, 0.8)
+        """
+        return minimax_exponent(self.b, self.r, norm=True)
+
     def lam(self, n: float) -> float:
-        """λ = (2π)^−b n^−b/(2rb+1), which attains it (up to r = 1)."""
+        """λ = (2π)^−b n^−b/(2rb+1), which attains both (up to r = 1)."""
         return (2 * math.pi) ** -self.b * float(n) ** (-self.b / (2 * min(self.r, 1.0) * self.b + 1))
 
     def truth(self, X: np.ndarray) -> np.ndarray:
@@ -118,6 +127,31 @@ class CircleProblem:
         """E (f(x) − f*(x))², on a fine grid: the excess risk, without a test sample's noise."""
         grid, truth = _on_grid(self.r * self.b + 0.5)
         return float(np.mean((np.asarray(machine.predict(grid)) - truth) ** 2))
+
+    def squared_distance(self, machine, rng: np.random.Generator | None = None) -> float:
+        """‖f̂ − f*‖² in the norm of H_K, of a machine with this problem's kernel; r must be more than 1/2.
+
+        ‖f̂‖² − 2⟨f̂, f*⟩ + ‖f*‖², where ⟨f̂, f*⟩ = Σ c_i f*(x_i) by the reproducing property, and ‖f*‖² =
+        Σ_j j^−(2rb+1) (2πj)^b. An intercept is no part of f̂: H_K has no constants.
+
+        Examples
+        --------
+        >>> from mercer import KernelRidge
+        >>> problem = CircleProblem(b=2, r=1.0)
+        >>> X, y = problem.draw(200, np.random.default_rng(0))
+        >>> machine = KernelRidge(problem.kernel, lam=problem.lam(200), offset=False).fit(X, y)
+        >>> nothing = KernelRidge(problem.kernel, lam=1e6, offset=False).fit(X, y)      # f̂ = 0, nearly
+        >>> bool(problem.squared_distance(machine) < 0.3 * problem.squared_distance(nothing))
+        True
+        """
+        minimax_exponent(self.b, self.r, norm=True)  # refuses an f* without a norm
+        f = machine.function_
+        if getattr(f, "kernel", None) != self.kernel:
+            raise ValueError(f"a machine with the kernel {self.kernel!r} is needed, this one has {f!r}")
+        j = np.arange(1, _FREQUENCIES + 1)
+        own = float(np.sum(j ** -(2.0 * self.r * self.b + 1) * (2 * np.pi * j) ** self.b))
+        crossed = float(np.sum(np.asarray(f.coef, dtype=float).ravel() * self.truth(f.points)))
+        return max(float(f.squared_norm()) - 2 * crossed + own, 0.0)
 
 
 def _series(x: np.ndarray, power: float) -> np.ndarray:

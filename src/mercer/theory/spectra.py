@@ -301,17 +301,38 @@ def smoothness(found: GramSpectrum, decay: Decay | None = None) -> Smoothness:
     return Smoothness(decay.exponent, r, law, n * floor, exponent)
 
 
-def minimax_exponent(b: float, r: float, *, ridge: bool = False) -> float:
+def minimax_exponent(b: float, r: float, *, ridge: bool = False, norm: bool = False) -> float:
     """2rb/(2rb+1): the excess risk of the best estimator falls like n to the minus that.
 
     Eigenvalues decay like i^−b, b > 1, and f* = L^r g. Kernel `ridge` regression does not profit from r > 1.
+
+    With `norm` it is (2r−1)b/(2rb+1), for ‖f̂ − f*‖² in the norm of H_K, for r > 1/2: otherwise f* is not in
+    that space. It is the smaller of the two: to be near in norm is more than to be right on average. Ridge
+    regression profits up to r = 3/2 there.
+
+    Notes
+    -----
+    Theorem 22 of [003] has f* = C^γ z with z ∈ H_K, which is r = γ + 1/2, and n^−γ/(γ+1) for all spectra,
+    which is this for b = 1, the slowest decay of a finite trace. It says so for 0 < γ ≤ 2; for ridge
+    regression it is right up to γ = 1, after which the rate stays n^−1/2 (its bias is never less than a
+    multiple of λ).
 
     Examples
     --------
     >>> round(minimax_exponent(2, 0.5), 4), minimax_exponent(2, 2.0, ridge=True)
     (0.6667, 0.8)
+    >>> minimax_exponent(2, 1.0, norm=True)
+    0.4
+    >>> minimax_exponent(1, 0.25 + 1 / 2, norm=True) == 0.25 / (0.25 + 1)           # theorem 22, γ = 1/4
+    True
     """
     if not (b > 0 and r > 0):
         raise ValueError(f"b and r must be positive, got {b!r} and {r!r}")
-    s = 2 * (min(r, 1.0) if ridge else r) * b
-    return s / (s + 1)
+    if norm and not r > 0.5:
+        raise ValueError(
+            f"r must be more than 1/2, got {r!r}: otherwise f* = L^r g is not in H_K, and has no norm"
+        )
+    if ridge:
+        r = min(r, 1.5 if norm else 1.0)
+    s = 2 * r * b
+    return (s - b if norm else s) / (s + 1)

@@ -86,7 +86,7 @@ def test_nothing_is_said_of_machines_far_from_their_minimum(examples, monkeypatc
     found = [alone(KernelRidge(Gaussian(0.7), lam=1e-3), X, y, rows, 900) for rows in (180, 720)]
     assert [rows for rows, _ in fitting.error_by_rows(found, X[720:], y[720:])] == [180, 720]
     assert fitting.error_by_rows(found[1:], X[720:], y[720:]) == ()
-    monkeypatch.setattr(fitting, "_GOOD", 0.0)
+    monkeypatch.setattr(fitting, "GOOD", 0.0)
     assert fitting.error_by_rows(found, X[720:], y[720:]) == ()
 
 

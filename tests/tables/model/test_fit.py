@@ -393,9 +393,9 @@ REFUSED = {
     "an unknown column": (TABLE, "price", {}, "there is no column 'price'. There are: x, z"),
     "no target": (TABLE, None, {}, "which column is the target"),
     "only the target": ({"x": X1}, "x", {}, "no column besides the target"),
-    "no time": (TABLE, Y, {"minutes": 0}, "minutes must be positive, got 0"),
-    "less than no time": (TABLE, Y, {"minutes": -1}, "minutes must be positive"),
-    "no number of minutes": (TABLE, Y, {"minutes": math.nan}, "minutes must be positive"),
+    "no time": (TABLE, Y, {"minutes": 0}, "minutes must be a positive number, got 0"),
+    "less than no time": (TABLE, Y, {"minutes": -1}, "minutes must be a positive number"),
+    "no number of minutes": (TABLE, Y, {"minutes": math.nan}, "minutes must be a positive number"),
     "a wrong task": (TABLE, Y, {"task": "clustering"}, "task must be 'regression' or 'classification'"),
     "no seed": (
         TABLE,

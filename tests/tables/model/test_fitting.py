@@ -160,7 +160,7 @@ def test_fewer_rows_that_have_no_factor(fails, rung, monkeypatch):
     if fails:
         monkeypatch.setattr(fitting, "fit_nested", _indefinite)
     else:
-        monkeypatch.setattr(fitting, "_GOOD", -1.0)
+        monkeypatch.setattr(fitting, "GOOD", -1.0)
     made = fit_both(ridge(), X, Y, PART, 10.0)
     for machine, rows in zip((made.part, made.whole), rows_of("fewer rows"), strict=True):
         np.testing.assert_allclose(machine.predict(NEW), numbers_by_hand(rows), atol=1e-4)

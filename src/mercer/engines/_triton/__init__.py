@@ -10,4 +10,6 @@ blocks       formulas evaluated by torch, block by block
 store        device copies of host arrays
 stream       data larger than the device, in chunks
 dense        matrices on the device: Kᵀ w K, Cholesky
+trees        kernels by torch alone, with slopes in their parameters
+left_out     leave-one-out of least squares with its slopes, for searches
 """

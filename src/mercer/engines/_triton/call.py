@@ -194,19 +194,31 @@ def interpreting() -> bool:
     return os.environ.get("TRITON_INTERPRET", "0") == "1"
 
 
-def require(device: str) -> None:
-    """A clear word if torch, Triton or the GPU is missing."""
-    advice = "engine='tiled' computes the same on the CPU"
+def lacking(device: str) -> ImportError | RuntimeError | None:
+    """What is missing here for computing on a device: torch, Triton or the GPU; None if nothing is."""
     try:
         import torch
         import triton  # noqa: F401
     except ImportError as error:
-        raise ImportError(
-            f"the cuda engine needs torch with Triton ({error}): pip install 'mercer[gpu]'; or {advice}"
-        ) from error
-    if torch.device(device).type == "cuda" and not torch.cuda.is_available():
-        raise RuntimeError(f"the cuda engine found no NVIDIA GPU that torch can use; {advice}")
-    if torch.device(device).type != "cuda" and not interpreting():
-        raise RuntimeError(
-            f"the cuda engine can't use device {device!r}: Triton needs an NVIDIA GPU; {advice}"
+        why = ImportError(
+            f"the cuda engine needs torch with Triton ({error}): pip install 'mercer[gpu]'", name=error.name
         )
+        why.__cause__ = error
+        return why
+    try:
+        kind = torch.device(device).type
+    except RuntimeError as error:
+        return RuntimeError(f"the cuda engine can't use device {device!r}: {error}")
+    if kind == "cuda" and not torch.cuda.is_available():
+        return RuntimeError("the cuda engine found no NVIDIA GPU that torch can use")
+    if kind != "cuda" and not interpreting():
+        return RuntimeError(f"the cuda engine can't use device {device!r}: Triton needs an NVIDIA GPU")
+    return None
+
+
+def require(device: str) -> None:
+    """A clear word if torch, Triton or the GPU is missing."""
+    why = lacking(device)
+    if why is not None:
+        advice = "or engine" if isinstance(why, ImportError) else "engine"
+        raise type(why)(f"{why}; {advice}='tiled' computes the same on the CPU") from why.__cause__

@@ -177,6 +177,8 @@ class LloydPasses:
         Notes how far it is.
     seen : array
         Numbers of the sample, which a checkpoint must be of, too.
+    refill : bool
+        Is an empty cluster given the farthest example, or left empty?
 
     Examples
     --------
@@ -195,9 +197,14 @@ class LloydPasses:
     """
 
     def __init__(
-        self, A: Elsewhere, normalised: bool = False, journal: Journal | None = None, seen: Any = ()
+        self,
+        A: Elsewhere,
+        normalised: bool = False,
+        journal: Journal | None = None,
+        seen: Any = (),
+        refill: bool = True,
     ):
-        self.A, self.normalised = A, normalised
+        self.A, self.normalised, self.refill = A, normalised, refill
         self.journal, self.seen = Journal() if journal is None else journal, np.asarray(seen, np.float64)
         self.degree = np.zeros((A.shape[1], 0))
         self._degree_shape = (A.shape[1], int(normalised))
@@ -215,7 +222,7 @@ class LloydPasses:
 
         while len(energies) <= max_iter and falls():
             found, _ = self.assigned(clusters)
-            after = found if found.counts.all() else self.teleported(found, clusters)
+            after = self.refilled(found, clusters) if self.refill else found
             if self.energy_of(after) >= energies[-1]:
                 return PassedRun(clusters, [*energies, energies[-1]], "converged", self.passes)
             energies.append(self.energy_of(after))
@@ -232,7 +239,9 @@ class LloydPasses:
     def _begun(self, start: Clusters) -> tuple[Clusters, list[float]]:
         """The clusters about the means of the start, or where a checkpoint says; and the energies so far."""
         k = len(start.totals)
+        about: tuple[Any, ...]
         about = (self.A.rows_elsewhere.fingerprint(), self.A.shape, str(self.A.dtype), self.normalised, k)
+        about = about if self.refill else (*about, "empty clusters stay")
         if self.journal.path is not None:
             state = self.journal.resume(digest("clusters", *about), self.seen, self.A.dtype)
             if state:
@@ -327,8 +336,10 @@ class LloydPasses:
         nothing = abs(energy) <= ROUNDINGS * float(np.finfo(self.A.dtype).eps) * self.whole
         return max(energy, 0.0) if nothing else energy
 
-    def teleported(self, found: Clusters, before: Clusters) -> Clusters:
+    def refilled(self, found: Clusters, before: Clusters) -> Clusters:
         """Every empty cluster has the farthest example of those whose cluster has others."""
+        if found.counts.all():
+            return found
         self.passes += 1
         k = len(found.counts)
         # Of a cluster's examples the last is not taken, so that at most k are passed over.

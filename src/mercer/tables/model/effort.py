@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from mercer._threads import cpu_count
+
+if TYPE_CHECKING:
+    from mercer.tables.model.device import Device
 
 # Floating point operations a second of a search on one core, as forecasts count on; and how much sooner two
 # or more are done, since not all of it can be shared.
@@ -31,6 +35,9 @@ _AGAIN, _MOST_AGAIN = 0.2, 12_000
 _REPEATS = 4
 # Seconds for each tree, row, coordinate and level of a tree.
 _GROWING = 1.5e-8
+# With a GPU: most rows on which length scales are looked for at first, and for anything; of the time for
+# descents, what the first ones take; rows that are kept to judge by: this share, or so many.
+_REFINED_THERE, _MOST_THERE, _FIRST_THERE, _ASIDE = 6000, 40_000, 0.3, (0.2, 3000)
 # More coordinates than these have no learned metric: its matrices would outgrow those of the rows.
 _MOST_COORDINATES = 400
 
@@ -52,6 +59,13 @@ class Effort:
     average_rows: int = 0  # for averages
     racers: int = 4  # that are tried on most rows
     repeats: int = 1  # of three folds, where rows are few
+    # Where a GPU does the rest: sizes of what the CPU does, which are learned metrics and averages
+    host: Effort | None = None
+
+    @property
+    def here(self) -> Effort:
+        """Sizes of what the CPU does."""
+        return self if self.host is None else self.host
 
     @classmethod
     def within(cls, seconds: float, n: int, d: int, outputs: int) -> Effort:
@@ -95,6 +109,29 @@ class Effort:
         # What is averaged: values of six kernels, and two dozen factors.
         work += 5 * max(m, 2000) ** 3 + 12 * m * m * (4 * d + 60)
         return work / _SPEED + growing_seconds(m, d, self.trees)
+
+    def with_device(self, device: Device, seconds: float, n: int, d: int, outputs: int) -> Effort:
+        """The same on a machine with a GPU, which does the descents and judges candidates, on more rows.
+
+        It has the time that the descents of the CPU would have taken, and what was left of it. Nothing is
+        changed where there are too few rows.
+        """
+        if self.by_folds:
+            return self
+        shared = _SHARED if cpu_count() > 1 else 1.0
+        first, last = 1.2 * self.finalists * self.refine_steps, 1.2 * 3 * self.final_steps
+        saved = first * _gradient(self.refine_rows, d, outputs)
+        saved += last * _gradient(self.final_rows, d, outputs)
+        left = (1 - _AGAIN) * seconds - (self.seconds(d, outputs) - saved / _SPEED) / shared
+        most = n - int(min(_ASIDE[0] * n, _ASIDE[1]))
+        begun = _FIRST_THERE * left
+        refine = device.rows_refined(begun, d, outputs, first, min(_REFINED_THERE, most))
+        final = device.rows_refined(left - begun, d, outputs, last, min(_MOST_THERE, most))
+        again = device.rows_scored(_AGAIN * seconds, d, self.racers + 3, min(_MOST_THERE, most))
+        refine = max(refine, self.refine_rows)
+        final = max(final, refine, self.final_rows)
+        again = max(again, final, self.most_rows)
+        return replace(self, refine_rows=refine, final_rows=final, most_rows=again, host=self)
 
 
 def _gradient(n: int, d: int, outputs: int) -> float:

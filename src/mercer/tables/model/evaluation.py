@@ -22,6 +22,7 @@ from mercer.tables.model.fitting import fit_both, for_rows, pace, quadratic, squ
 from mercer.tables.model.forests import has_forest
 from mercer.tables.model.importance import REPEATS, importances
 from mercer.tables.model.learn import SEARCH, Learned, Question, Sought, learn, refit, seek
+from mercer.tables.model.on_device import both_on
 from mercer.tables.model.recalibration import recalibrated
 from mercer.tables.model.search import Progress, silent
 
@@ -134,7 +135,7 @@ class PartLearner:
         if not alone(self.question.units):
             train = np.random.default_rng(self.seed).permutation(train)
         seen = self.question.take(train)
-        fits = min(_FITS_SHARE * self.seconds, _ROOM * fit_seconds(len(self.question.y), _WIDE))
+        fits = min(_FITS_SHARE * self.seconds, _ROOM * self._forecast)
         seconds = _ONCE_SHARE * self.seconds - fits
         sought = seek(seen, seconds, self.seed, progress, self.crew, self.deadline)
         progress("Fitting")
@@ -152,9 +153,20 @@ class PartLearner:
         there = sought.columns.transform(self.question.table.take(test))
         X, y = np.vstack([sought.points, there]), np.concatenate([seen.y, self.question.y[test]])
         machine = for_rows(sought.machine, len(train), len(y))
-        both = fit_both(machine, X, y, len(train), fits / pace())
+        device = self.question.device
+        both = None if device is None else both_on(device, machine, X, y, len(train), fits)
+        if both is None:
+            if device is not None:  # which has taken some of the time
+                fits = min(fits, _LATE_FITS * self.deadline.left)
+            both = fit_both(machine, X, y, len(train), fits / pace())
         part = replace(sought.fitted(both.part, self.seed, both.remarks), curve=both.curve)
         return (np.sort(test), train, part), replace(part, machine=both.whole)
+
+    @property
+    def _forecast(self) -> float:
+        """Seconds of an exact fit of all rows; of two on a GPU, since each is one by itself."""
+        device, n = self.question.device, len(self.question.y)
+        return fit_seconds(n, _WIDE) if device is None else 2 * device.fit_seconds(n, _WIDE)
 
     def _one_by_one(self, sought: Sought, seconds: float) -> tuple[Part, Learned]:
         """Two fits, each of which may take so long."""

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from mercer._notice import line_teller
+from mercer._params import require_positive
 from mercer.selection.crew import HERE, ClusterCrew, Crew
 from mercer.tables.model.asking import (
     columns_ignored,
@@ -18,6 +21,7 @@ from mercer.tables.model.asking import (
 )
 from mercer.tables.model.conformal import Conformal
 from mercer.tables.model.deadline import Deadline
+from mercer.tables.model.device import at_home, checked, gpu_for
 from mercer.tables.model.evaluation import Tested, evaluate
 from mercer.tables.model.evidence import gather
 from mercer.tables.model.forests import without_forests
@@ -52,6 +56,7 @@ def fit(
     threshold: float | str | None = None,
     class_weight: Any = None,
     costs: Any = None,
+    engine: Any = "auto",
 ) -> Model:
     """Choose, fit and test a kernel machine for a table.
 
@@ -117,7 +122,7 @@ def fit(
         Where the fit to all rows of a table that does not fit notes how far it is. The same call after
         whatever ended it searches again (to the same end, if `memory` is given) and goes on from there.
     progress : function, optional
-        Called with a line of text now and then.
+        Called with a line of text now and then; whoever listens to `mercer.progress` if None.
     client : distributed.Client, optional
         A Dask cluster that the search is shared out over: test parts and candidates are tried there, each on
         one core, and found again if a worker is lost. What is tried, and so what is found, is the same as
@@ -143,6 +148,14 @@ def fit(
         What errors cost: ``{(true, predicted): cost}``, errors that are not named costing 1, or a matrix with
         a row for each true label. The label with the least expected cost, by the probabilities, is predicted.
 
+    engine : "auto", "cpu", "cuda" or Cuda
+        Where it is computed. "cuda": a GPU looks for length scales and compares kernels on many more rows
+        (up to 40,000, as time allows), and the machine is exact as long as the matrix fits there (130,000
+        rows in 141 GB), with up to 100,000 centres beyond; what is small stays with the CPU. "auto": so, if
+        there are a GPU, torch, Triton and 5,000 rows or more. The model is the same kind of thing, and
+        predicts anywhere; a remark says what the GPU did. Its last digits may differ from run to run, and a
+        search may then end elsewhere. `mercer.engines.Cuda` chooses one of several GPUs.
+
     Returns
     -------
     Model
@@ -161,21 +174,22 @@ def fit(
     >>> bool(low < np.sin(1.5) < high)
     True
     """
-    if not minutes > 0:
-        raise ValueError(f"minutes must be positive, got {minutes!r}")
+    require_positive(minutes, "minutes")
     if not isinstance(random_state, int | np.integer) or not 0 <= random_state < 2**32:
         raise ValueError(f"random_state must be a whole number from 0 to 2**32 − 1, got {random_state!r}")
     seed, ignored = int(random_state), columns_ignored(ignore, y, target, groups)
     wanted = Preferences(metric, threshold, class_weight, costs)
+    checked(engine, client)
     X = place_of(X) if is_place(X) else X
     crew = HERE if client is None else ClusterCrew(client)
     if (why := _why_by_parts(X, memory, checkpoint)) is not None:
         name = _named(y, target, groups)
         source = _in_parts(X, kinds or {}, ignored, name if task == "regression" else None)
-        tell = progress or (lambda text: None)
+        tell = progress or line_teller()
         allowance = Allowance.of(memory)
         means = (float(minutes), seed, allowance, checkpoint, tell, why, crew)
-        return fit_large(LargeTask(source, name, task, groups, *means, wanted))
+        gpu = gpu_for(engine, np.inf, client)
+        return fit_large(LargeTask(source, name, task, groups, *means, wanted, gpu))
     started = time.monotonic()
     held, from_file = table_held(X, kinds), isinstance(X, Place)
     X = held if from_file else X
@@ -189,7 +203,8 @@ def fit(
     together.require_some()
     classes = np.unique(asked.y) if asked.task == "classification" else None
     question = wanted.on(Question(table, asked.y, asked.task, classes, together.units, texts))
-    tell = progress or (lambda text: None)
+    question = replace(question, engine=gpu_for(engine, len(table), client))
+    tell = progress or line_teller()
     return _answered(question, wanted, (name, asked, together), (float(minutes), seed, started), tell, crew)
 
 
@@ -227,10 +242,12 @@ def _known(
     tell("What is known of it")
     remarks = [*question.table.remarks, f"{asked.task}: {asked.remark}", *together.remarks(), *result.remarks]
     remarks += _what_others_see(learned)
+    if question.engine is not None and question.device is None:
+        remarks.append(f"the GPU was not used: of {len(question.y):,} rows the CPU is done sooner")
     if together.groups is None and conformal is not None and conformal.gaps is not None:
         remarks += conformal.gaps.remarks()
     evidence = gather(question, result, learned, conformal, remarks, together, *times, decided)
-    columns, machine, calibration = learned.columns, learned.machine, learned.calibration
+    columns, machine, calibration = learned.columns, at_home(learned.machine), learned.calibration
     schema = columns.schema_
     return Model(
         asked.task, name, schema, columns, machine, calibration, conformal, evidence, decided.decision

@@ -35,13 +35,13 @@ _PROBE = 1536
 # Of the free memory, for the matrix of a kernel.
 _SHARE = 0.6
 # Iterations that conjugate gradients may take, and where they may stop: predictions don't change any more.
-_ITERATIONS, _REFINEMENTS, _ENOUGH, _GOOD = 80, 12, 1e-4, 1e-2
+_ITERATIONS, _REFINEMENTS, _ENOUGH, GOOD = 80, 12, 1e-4, 1e-2
 # A fit for each of two in double precision takes so many times as long as one factorisation for both. Of the
 # time for a fit, what is used at least where one was tried in vain.
 _ANEW, _LEFT = 3.0, 0.4
 _NO_ROOM = "the kernel matrix does not fit in the memory that is free: there are centres instead"
 # Centres should be about so many times the effective dimension.
-_CENTRES = 1.5
+CENTRES = 1.5
 # Coordinates of the sample that says what it is.
 _FEW_VALUES = 2_000_000
 # Machines of fewer rows, to see how the error falls: shares of the rows, the fewest rows, and by how much all
@@ -108,12 +108,12 @@ def fit_both(machine: KernelMachine, X: np.ndarray, y: np.ndarray, part: int, se
     with unheard(ConvergenceWarning):  # the certificate says how near it came
         forecast = nested_seconds(n, d, outputs)
         if forecast <= seconds and fits(n):
-            sizes = _beginnings(machine, y[:part]) if _MORE * forecast <= seconds else []
+            sizes = beginnings(machine, y[:part]) if _MORE * forecast <= seconds else []
             made = _nested(machine, X, y, [*sizes, part, n])
             found = made[-2:]
             if not solved(found, _ENOUGH) and _ANEW * forecast <= left():
                 found = _anew(machine, X, y, [part, n])
-            elif not solved(found, _GOOD):
+            elif not solved(found, GOOD):
                 return _some_of(machine, X, y, part, left(), outputs)
             tested, last = found
             return Fitted(tested, last, (), error_by_rows([*made[:-2], tested], X[part:], y[part:]))
@@ -121,7 +121,7 @@ def fit_both(machine: KernelMachine, X: np.ndarray, y: np.ndarray, part: int, se
             found = []
             for m in (part, n):
                 found.append(_iterated(machine, X[:m], y[:m], n))
-                if not solved(found, _GOOD):
+                if not solved(found, GOOD):
                     break
             else:
                 tested, last = found
@@ -132,7 +132,7 @@ def fit_both(machine: KernelMachine, X: np.ndarray, y: np.ndarray, part: int, se
 def solved(machines: list[KernelMachine], tol: float) -> bool:
     """Is the gradient of each below the tolerance, as a share of what it is where nothing is learned?"""
     found = [m.solution_.certificate.relative_gradient for m in machines]
-    return bool(found) and all(g <= tol for g in found)  # which NaN is not
+    return bool(found) and all(g is not None and g <= tol for g in found)  # which NaN is not
 
 
 def _nested(machine: KernelMachine, X: np.ndarray, y: np.ndarray, sizes: list[int]) -> list[KernelMachine]:
@@ -162,7 +162,7 @@ def _some_of(
     while not fits(most):
         most = int(0.9 * most)
     centres = min(centres_within(0.5 * seconds, n, 0.0), part)
-    needed = _CENTRES * effective_dimension(machine.kernel, machine.lam * n, X)
+    needed = CENTRES * effective_dimension(machine.kernel, machine.lam * n, X)
     if centres >= min(needed, 0.5 * most):
         both = [
             for_rows(machine, n, m).set_params(representation=Nystrom(min(centres, m))).fit(X[:m], y[:m])
@@ -170,20 +170,20 @@ def _some_of(
         ]
         return Fitted(both[0], both[1], (f"{centres:,} centres stand for {n:,} rows",))
     labels = isinstance(machine, KernelClassifier)
-    rows, first = _fewer(y if labels else None, n, part, most)
-    sizes = _beginnings(machine, y[rows[:first]])
+    rows, first = fewer(y if labels else None, n, part, most)
+    sizes = beginnings(machine, y[rows[:first]])
     made = _nested(for_rows(machine, n, most), X[rows], y[rows], [*sizes, first, most])
     found, curve = made[-2:], error_by_rows(made[:-1], X[part:], y[part:])
-    if not solved(found, _GOOD):
+    if not solved(found, GOOD):
         most = min(rows_within(_LEFT * seconds / _ANEW, d, outputs), most)
-        rows, first = _fewer(y if labels else None, n, part, most)
+        rows, first = fewer(y if labels else None, n, part, most)
         found, curve = _anew(for_rows(machine, n, most), X[rows], y[rows], [first, most]), ()
     said = f"exact on {most:,} of the {n:,} rows: with all of them it would not be done in time"
     tested, last = found
     return Fitted(tested, last, (said,) if most < n else (), curve)
 
 
-def _fewer(labels: np.ndarray | None, n: int, part: int, most: int) -> tuple[np.ndarray, int]:
+def fewer(labels: np.ndarray | None, n: int, part: int, most: int) -> tuple[np.ndarray, int]:
     """So many of n rows, and how many of them come first and are of the first part; with all its labels.
 
     Those that are tested are not among the first, and the last machine knows some of these, too.
@@ -195,7 +195,7 @@ def _fewer(labels: np.ndarray | None, n: int, part: int, most: int) -> tuple[np.
     return np.concatenate([order[:first], np.arange(part, part + most - first)]), first
 
 
-def _beginnings(machine: KernelMachine, y: np.ndarray) -> list[int]:
+def beginnings(machine: KernelMachine, y: np.ndarray) -> list[int]:
     """Numbers of rows for machines of fewer: an eighth, a quarter, half, where all labels are among them.
 
     None for a kernel with a forest, which has seen the targets of more rows than those.
@@ -214,7 +214,7 @@ def error_by_rows(
 
     Nothing of a single machine, nor where one of them is far from its minimum.
     """
-    if len(machines) < 2 or not solved(machines, _GOOD):
+    if len(machines) < 2 or not solved(machines, GOOD):
         return ()
     found = []
     for machine in machines:

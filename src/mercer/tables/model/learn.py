@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 
 from mercer._threads import one_thread
+from mercer._units import alone
+from mercer.engines import Engine
 from mercer.estimators.base import KernelMachine
 from mercer.estimators.calibration import Calibration
 from mercer.selection.crew import HERE, Crew
@@ -17,12 +19,14 @@ from mercer.selection.search import Clock
 from mercer.tables.model.columns import Columns
 from mercer.tables.model.deadline import Deadline
 from mercer.tables.model.decision import unweighted
+from mercer.tables.model.device import Device
 from mercer.tables.model.effort import Effort
 from mercer.tables.model.families import Found
 from mercer.tables.model.fitting import fit_alone, for_rows, quadratic
 from mercer.tables.model.forests import has_forest, regrown
 from mercer.tables.model.machines import LossTrial, calibrated, choose, least_squares
 from mercer.tables.model.metric import Metric, metric_of
+from mercer.tables.model.on_device import one_on, searched_on
 from mercer.tables.model.search import SMALL, KernelSearch, Progress
 from mercer.tables.model.text_search import TextSearch
 from mercer.tables.model.texts import bag_of, kernel_terms, moved
@@ -32,6 +36,7 @@ from mercer.tables.reading import Table
 # and what comparing losses may take; the rest is for the fit.
 SEARCH, _SEARCH_MOST, _TEXTS, _LOSSES = 0.65, 0.8, 0.2, 0.15
 _LEAST_FIT = 2.0
+_TOO_SLOW = "did better on some rows, but takes too long on all"
 THE_SEARCH, THE_LOSSES = "the search for a kernel", "the comparison of losses"
 
 
@@ -50,6 +55,7 @@ class Question:
     # What predictions are judged by; None: accuracy, or the root mean squared error
     metric: Metric = None  # type: ignore[assignment]
     class_weight: Mapping[Any, float] | None = None  # what rows of each label weigh in the fit
+    engine: Engine | None = None  # a GPU; None: the CPU alone
 
     def __post_init__(self) -> None:
         if self.units is None:
@@ -60,6 +66,11 @@ class Question:
     def take(self, rows: np.ndarray) -> Question:
         """Some of the rows."""
         return replace(self, table=self.table.take(rows), y=self.y[rows], units=self.units[rows])
+
+    @property
+    def device(self) -> Device | None:
+        """The GPU, if there is one and these rows are worth it."""
+        return Device.of(self.engine, len(self.y))
 
     def points(self, columns: Columns) -> np.ndarray:
         """The rows as points to learn from, which know their own targets nowhere: see `Columns`."""
@@ -142,7 +153,9 @@ class Sought:
 
     def fit(self, seconds: float, seed: int) -> Learned:
         """The machine by itself, as exactly as so many seconds allow."""
-        machine, said = fit_alone(self.machine, self.points, self.question.y, seconds)
+        device, y = self.question.device, self.question.y
+        found = None if device is None else one_on(device, self.machine, self.points, y, seconds)
+        machine, said = found or fit_alone(self.machine, self.points, y, seconds)
         return self.fitted(machine, seed, said)
 
     def fitted(self, machine: KernelMachine, seed: int, remarks: tuple[str, ...] = ()) -> Learned:
@@ -165,7 +178,7 @@ def seek(
     points = {outliers: question.points(c) for outliers, c in prepared.items()}
     with one_thread() if len(question.y) < SMALL else nullcontext():
         clock = deadline.clock(_SEARCH_MOST * seconds)
-        found = _found(question, prepared, points, (seconds, clock, seed, progress), crew)
+        found, said = _found(question, prepared, points, (seconds, clock, seed, progress), crew)
         if clock.ended:
             deadline.cut_short(THE_SEARCH)
         best, columns, X = found.best, prepared[found.best.outliers], points[found.best.outliers]
@@ -181,10 +194,10 @@ def seek(
         chosen = choose(question, best.kernel, best.mu, X, clock, seed, crew)
         if clock.ended:
             deadline.cut_short(THE_LOSSES)
-        sought = Sought(question, columns, X, chosen.machine, found, chosen.trials)
+        sought = Sought(question, columns, X, chosen.machine, found, chosen.trials, said)
         if chosen.seconds > (1 - SEARCH - _LOSSES) * seconds:
-            said = f"{type(chosen.machine).__name__} did better on some rows, but takes too long on all"
-            sought = replace(sought.by_least_squares(seed), remarks=(said,))
+            said = (*said, f"{type(chosen.machine).__name__} {_TOO_SLOW}")
+            sought = replace(sought.by_least_squares(seed), remarks=said)
         elif question.class_weight is not None:
             chosen.machine.set_params(class_weight=dict(question.class_weight))
         return sought
@@ -224,24 +237,33 @@ def _found(
     points: Mapping[str, np.ndarray],
     means: tuple[float, Clock, int, Progress],
     crew: Crew,
-) -> Found:
-    """The kernel: of the numbers, then of the texts beside them."""
+) -> tuple[Found, tuple[str, ...]]:
+    """The kernel: of the numbers, then of the texts beside them; and what is to be said of the search."""
     (seconds, clock, seed, progress), codes = means, question.codes()
     texts, d = question.texts, prepared["keep"].width
     numbers = {o: X[:, :d].astype(float) for o, X in points.items()} if texts else points
     share = SEARCH - _TEXTS if texts else SEARCH
-    effort = Effort.within(share * seconds, len(codes), d, codes.shape[1])
+    # Rows that are left out together are a matter of the CPU.
+    device = question.device if alone(question.units) else None
+    sizes = share * seconds, len(codes), d, codes.shape[1]
+    effort = Effort.within(*sizes)
+    effort = effort if device is None else effort.with_device(device, *sizes)
     if texts:
         # Weights of texts beside the numbers are found on rows whose targets a forest would know.
         effort = replace(effort, trees=0)
     labels, asked = question.classes is not None, question.metric.name
-    search = KernelSearch(numbers, codes, effort, clock, seed, progress, labels, question.units, crew, asked)
+    engine = None if device is None or effort.by_folds else device.engine
+    search = KernelSearch(
+        numbers, codes, effort, clock, seed, progress, labels, question.units, crew, asked, engine
+    )
+    before = search.run() if d or not texts else None
+    said = () if device is None or engine is None else searched_on(device, effort, search.no_room)
     if not texts:
-        return search.run()
-    before = search.run() if d else None
+        assert before is not None
+        return before, said
     best = None if before is None else before.best
     beside = TextSearch(search, best, points[best.outliers if best else "keep"], d, _TEXTS * seconds).run()
-    return beside if before is None else replace(beside, trials=before.trials + beside.trials)
+    return (beside if before is None else replace(beside, trials=before.trials + beside.trials)), said
 
 
 def _with_helpful_texts(found: Found, columns: Columns, question: Question) -> tuple[Found, Columns]:

@@ -188,7 +188,7 @@ def _worth_it(trials: list[_Tried], metric: Any, rows: int) -> _Tried:
     """The best, if it is clearly better than least squares: with that the kernel was found."""
     p, best = trials[0].error, min(trials, key=lambda t: t.error)
     # The smallest of many noisy errors is too small: of error rates by about their standard error.
-    enough = 0.5 * np.sqrt(p * (1 - p) / rows) if metric.name == "accuracy" else 0.01 * p
+    enough = np.sqrt(p * (1 - p) / rows) if metric.name == "accuracy" else 0.01 * p
     return best if best.error <= p - enough or not np.isfinite(p) else trials[0]
 
 

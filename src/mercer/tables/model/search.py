@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from mercer._units import alone, count, held_out
 from mercer._warnings import unheard
-from mercer.engines import Tiled
+from mercer.engines import Engine, Tiled
 from mercer.estimators import KernelRidge
 from mercer.selection import MetricRule, metric_rounds
 from mercer.selection.crew import HERE, Crew
@@ -22,6 +22,7 @@ from mercer.selection.path import path_of_units
 from mercer.selection.search import Clock, Job, Sharing, search
 from mercer.tables.model.averages import Average, near_ties
 from mercer.tables.model.by_folds import Folded, round_one
+from mercer.tables.model.device import FEWEST
 from mercer.tables.model.effort import Effort
 from mercer.tables.model.families import (
     FAMILIES,
@@ -66,6 +67,7 @@ class KernelSearch:
 
     `progress` is called with a line of text now and then; `units` are numbers of rows that stay together in
     every split (None: rows are units); a crew tries candidates. `metric` is what is asked for, by its name.
+    An engine, if there is one, does the descents and judges candidates, where rows are units.
     """
 
     def __init__(
@@ -80,8 +82,10 @@ class KernelSearch:
         units: np.ndarray | None = None,
         crew: Crew = HERE,
         metric: str = "",
+        engine: Engine | None = None,
     ):
-        self.crew = crew
+        self.crew, self.engine = crew, engine
+        self.no_room = False  # did the engine lack the room for what was forecast to fit?
         self.points, self.effort, self.clock, self.progress = points, effort, clock, progress
         self.seed, self.units = seed, np.arange(len(Y)) if units is None else units
         self.order, self.fresh = self._ordered(len(Y))
@@ -106,7 +110,7 @@ class KernelSearch:
 
     def __getstate__(self) -> dict[str, Any]:
         """As a worker of a crew has it: rows that candidates are tried on, and nobody to tell or to ask."""
-        state = {**vars(self), "crew": HERE, "progress": silent}
+        state = {**vars(self), "crew": HERE, "progress": silent, "engine": None}
         if self.effort.by_folds:
             return state
         effort = self.effort
@@ -179,8 +183,20 @@ class KernelSearch:
         Its error is what was minimised, in the units of a mean squared error: it knows how far the length
         scales have moved.
         """
-        share = likelihood_share(len(rows))
-        surface = LooSurface(self.points[candidate.outliers][rows], self.Y[rows], share, self.units[rows])
+        try:
+            return self._descended(candidate, rows, steps, lengths, self.engine)
+        except MemoryError:
+            if self.engine is None:
+                raise
+            self.no_room = True
+        # Outside of the handler, which would hold on to matrices.
+        return self._descended(candidate, rows[: self.effort.here.final_rows], steps, lengths, None)
+
+    def _descended(
+        self, candidate: Candidate, rows: np.ndarray, steps: int, lengths: bool, engine: Engine | None
+    ) -> Candidate:
+        share, X = likelihood_share(len(rows)), self.points[candidate.outliers]
+        surface = LooSurface(X[rows], self.Y[rows], share, self.units[rows], engine=engine)
         start, seconds = (candidate.kernel, candidate.mu), self.clock.left
         refined = descend(surface, KernelRidge(offset=False), *start, self.spread, steps, seconds, lengths)
         if refined.status == "out of time":
@@ -192,6 +208,15 @@ class KernelSearch:
     def error_on(self, candidate: Candidate, rows: np.ndarray, fresh: np.ndarray) -> float:
         """The mean error on rows that took no part."""
         X = self.points[candidate.outliers]
+        if self.engine is not None and len(rows) >= FEWEST:
+            try:
+                sides = X[rows], self.Y[rows], candidate.mu, X[fresh]
+                found = self.engine.ridge_scores(candidate.kernel, *sides)
+            except MemoryError:
+                self.no_room, found = True, None
+            if found is not None:
+                return float(np.mean(self.judge.errors(found, self.Y[fresh])))
+            rows = rows[: self.effort.here.most_rows]
         machine = KernelRidge(
             candidate.kernel,
             lam=candidate.mu / len(rows),
@@ -208,11 +233,13 @@ class KernelSearch:
         """Length scales on some rows, and the metric of a round kernel."""
         self.progress("Length scales, one a feature")
         effort, start = self.effort, round_one(tried, ROUND) if self.effort.metrics else None
+        few = effort.here.refine_rows
         # What is soon done comes first: it is there if time is up for the others.
         jobs: list[Job] = []
         if start is not None:
             jobs = [
-                partial(self._metric, start, d, effort.refine_rows, "length scales") for d in (False, True)
+                partial(self._metric, start, d, few, effort.refine_rows, "length scales")
+                for d in (False, True)
             ]
         return jobs + [
             self._moved(c, effort.refine_rows, effort.refine_steps, "length scales")
@@ -227,7 +254,9 @@ class KernelSearch:
         # One that is among the best three of all kinds, whichever of its rounds it is.
         if learned and learned[0] in _one_each(ranked)[:3]:
             diagonal = learned[0].family == METRICS[True]
-            jobs.append(partial(self._metric, learned[0], diagonal, rows, "last look"))
+            jobs.append(
+                partial(self._metric, learned[0], diagonal, effort.here.final_rows, rows, "last look")
+            )
         jobs += [self._moved(one_width(c), rows, steps // 2, "last look") for c in self.screened(tried)[:2]]
         moved = [c for c in ranked if c.family in FAMILIES]
         return jobs + [self._moved(c, rows, steps, "last look") for c in pair(moved)]
@@ -252,7 +281,8 @@ class KernelSearch:
         return [partial(self._averaged, near_ties(_one_each(latest(tried)), _MEMBERS))]
 
     def _averaged(self, members: list[Candidate]) -> list[Candidate]:
-        first, rows = members[0], self.order[: max(self.effort.average_rows, self.effort.final_rows)]
+        here = self.effort.here
+        first, rows = members[0], self.order[: max(here.average_rows, here.final_rows)]
         X, fresh = self.points[first.outliers], self._fresh
         if self.effort.trees:
             forest = grown(X[rows], self.Y[rows], self.labels, self.units[rows], self.seed, self.effort.trees)
@@ -287,10 +317,12 @@ class KernelSearch:
         error = self.error_on(candidate, rows, self._fresh)
         return [replace(candidate, error=error, stage=stage, fresh=error, rows=len(rows))]
 
-    def _metric(self, candidate: Candidate, diagonal: bool, count: int, stage: str) -> list[Candidate]:
-        rows = self.order[:count]
-        found = self.learned_metrics(candidate, rows, diagonal)
-        return [judged for made in found for judged in self._as_is(made, rows, stage)]
+    def _metric(
+        self, candidate: Candidate, diagonal: bool, few: int, count: int, stage: str
+    ) -> list[Candidate]:
+        """A metric learned on few rows, and judged with as many as other candidates have."""
+        found = self.learned_metrics(candidate, self.order[:few], diagonal)
+        return [judged for made in found for judged in self._as_is(made, self.order[:count], stage)]
 
     def learned_metrics(self, candidate: Candidate, rows: np.ndarray, diagonal: bool) -> list[Candidate]:
         """A metric, or length scales, from the gradients of what is fitted: one candidate a round.

@@ -107,7 +107,7 @@ class KernelHalfSpaces(InSpace):
         if self.kernel.strictly():
             return math.inf
         if isinstance(self.kernel, Finite):
-            K = self.kernel(np.arange(len(self.kernel)))
+            K = self.kernel(self.kernel.domain())
             return int(np.linalg.matrix_rank(np.c_[K, np.ones(len(K))] if self.offset else K))
         polynomials = self._polynomials(self.d)
         return None if polynomials is None else polynomials.vc_dimension
@@ -153,8 +153,8 @@ class KernelHalfSpaces(InSpace):
 
     def candidates(self, n, rng):
         if isinstance(self.kernel, Finite):
-            domain = len(self.kernel)
-            if n > domain:
+            domain = self.kernel.domain()
+            if n > len(domain):
                 return
             while True:
                 yield rng.choice(domain, n, replace=False)

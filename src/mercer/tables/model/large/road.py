@@ -12,11 +12,13 @@ from typing import Any
 import numpy as np
 
 from mercer._notice import Notice
+from mercer.engines import Engine
 from mercer.selection.crew import HERE, Crew
 from mercer.solvers.journal import Journal
 from mercer.tables.model.columns import Columns
 from mercer.tables.model.conformal import Conformal
 from mercer.tables.model.deadline import Deadline
+from mercer.tables.model.device import at_home
 from mercer.tables.model.evaluation import OURS, Tested, answers_of, importances
 from mercer.tables.model.evidence import gather
 from mercer.tables.model.large.allowance import Allowance, amount
@@ -63,6 +65,7 @@ class LargeTask:
     why: str  # it is read part by part
     crew: Crew = HERE  # who tries candidates, and passes over the rows
     wanted: Preferences = field(default_factory=Preferences)
+    engine: Engine | None = None  # a GPU; None: the CPU, or the cluster
 
 
 def fit_large(asked: LargeTask) -> Model:
@@ -141,7 +144,7 @@ class _Drawn:
         spare = SampledTable(sides.tested, asked.seed)
         spare.add(drawn.take(free), rows[free])
         question = Question(table.take(mine), y[mine], target.task, classes, _numbered(units[mine]), texts)
-        question = asked.wanted.on(question)
+        question = replace(asked.wanted.on(question), engine=asked.engine)
         answered = Answered(asked.target, classes)
         labels = tuple(map(str, rare))
         return cls(question, answered, target, sides, together, labels, others, spare, rows[mine])
@@ -242,7 +245,7 @@ def _best(
     n = kept.learned
     prospect = replace(prospect, shape=(n, *prospect.shape[1:]))
     centres = prospect.centres
-    engine, unseen = engine_of(asked.crew, kept.folder)
+    engine, unseen = (asked.engine, []) if asked.engine else engine_of(asked.crew, kept.folder)
     machine = fit_last(learned, kept.rows(centres), centres, asked.checkpoint, asked.tell, engine)
     first += unseen
     last = with_probabilities(learned, machine, choice)
@@ -332,7 +335,7 @@ def _model(
     remarks = [*remarks, *best.remarks]
     times, together = (float(asked.minutes), asked.seed, started), sample.together
     evidence = gather(whole, result, best, conformal, remarks, together, *times, decided)
-    columns, machine, calibration = best.columns, best.machine, best.calibration
+    columns, machine, calibration = best.columns, at_home(best.machine), best.calibration
     made = (
         asked.target,
         columns.schema_,

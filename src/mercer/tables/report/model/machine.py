@@ -160,8 +160,11 @@ def _term(kernel: Kernel, prime: str) -> tuple[str, str]:
     if isinstance(kernel, Laplacian):
         return f"exp(−{r}{_over(kernel.sigma)})", note
     if isinstance(kernel, Matern):
-        a = {0.5: r, 1.5: f"√3 {r}", 2.5: f"√5 {r}"}[kernel.nu] + _over(kernel.sigma)
-        front = {0.5: "", 1.5: f"(1 + {a}) ", 2.5: f"(1 + {a} + ({a})²/3) "}[kernel.nu]
+        a = (r if kernel.nu == 0.5 else f"√{2 * kernel.nu:.3g} {r}") + _over(kernel.sigma)
+        front = {0.5: "", 1.5: f"(1 + {a}) ", 2.5: f"(1 + {a} + ({a})²/3) "}.get(kernel.nu)
+        if front is None:
+            order = f"{kernel.nu:.3g}"
+            return f"a^{order} K(a) with a = {a} and the Bessel function K of order {order}, 1 at 0", note
         return f"{front}exp(−{a})", note
     return f"{kernel!r}{'(x/' + ell + ', z/' + ell + ')' if ell else ''}", told
 

@@ -1,0 +1,260 @@
+"""What every adapter shares: the parameters of a class of scikit-learn, and a machine of ours that answers.
+
+An adapter translates parameters, attributes and the layout of arrays, in both directions, and computes none
+of what a test looks at: mercer does. Constructors are made from the signatures of the classes they stand
+for, so nothing of theirs is written down again.
+"""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+from functools import cache
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
+
+from mercer import kernels, representations
+from mercer.estimators import FromAlpha, FromC
+from mercer.kernels import (
+    ChiSquared,
+    Cosine,
+    FunctionKernel,
+    Gaussian,
+    Laplacian,
+    Linear,
+    Polynomial,
+    Precomputed,
+    Sigmoid,
+)
+
+# Numbers of machines that were fitted, or refused to be: a test that asks nothing of ours says nothing of it.
+USED = [0]
+
+
+# Attributes that say how scikit-learn found something, not what was found.
+INTERNALS = {
+    *("n_iter_", "solver_", "effective_metric_", "effective_metric_params_", "outputs_2d_", "class_weight_"),
+    *("random_offset_", "random_weights_", "component_indices_", "normalization_", "loss_function_"),
+    *("outliers_", "scale_estimate_", "X_fit_", "X_transformed_fit_", "shape_fit_"),
+}
+
+
+class Lacking(NotImplementedError):
+    """Something that scikit-learn does and mercer does not."""
+
+
+class Theirs(BaseEstimator):
+    """An estimator by scikit-learn's name and parameters, whose answers are those of `machine_`."""
+
+    machine_: Any
+
+    def __init_subclass__(cls, stands_for: type | None = None, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if stands_for is not None:
+            cls.__init__ = _constructor(stands_for)  # type: ignore[method-assign]
+            cls.__name__ = cls.__qualname__ = stands_for.__name__
+            cls.__doc__ = f"{stands_for.__name__} of scikit-learn, by mercer."
+
+    def __getattr__(self, name: str) -> Any:
+        # Only what is not found elsewhere is asked for here; `machine_` is not there before a fit.
+        if name.startswith("_") or name in INTERNALS:
+            raise AttributeError(f"{type(self).__name__} by mercer has no internal {name!r}")
+        if name.endswith("_") and "machine_" in vars(self):
+            return getattr(self.machine_, name)
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.pairwise = getattr(self, "kernel", None) == "precomputed" or (
+            getattr(self, "metric", None) == "precomputed"
+        )
+        return tags
+
+    def keep(self, machine: Any, X: Any = None) -> Any:
+        """Remember a machine, before it is fitted: what was known of an earlier one is gone."""
+        USED[0] += 1
+        self.machine_, self.in_single = machine, getattr(X, "dtype", None) == np.float32
+        return machine
+
+    def cast(self, values: Any) -> np.ndarray:
+        """Coefficients in the precision of X, which are float64 here whatever that is."""
+        return np.asarray(values).astype(np.float32 if self.in_single else np.float64)
+
+    def fitted(self) -> Any:
+        """The machine that answers."""
+        check_is_fitted(self, "machine_")
+        return self.machine_
+
+
+def _constructor(original: type) -> Any:
+    signature = inspect.signature(original.__init__)  # type: ignore[misc]
+
+    def __init__(self: Any, *positional: Any, **named: Any) -> None:
+        given = signature.bind(self, *positional, **named)
+        given.apply_defaults()
+        for name, value in list(given.arguments.items())[1:]:
+            setattr(self, name, value)
+
+    __init__.__signature__ = signature  # type: ignore[attr-defined]
+    return __init__
+
+
+# -- from their words to ours ------------------------------------------------------------------------------
+
+
+def ours(cls: Any, **parameters: Any) -> Any:
+    """A machine of ours; what it has no parameter for is lacking."""
+    known = inspect.signature(cls.__init__).parameters
+    unknown = sorted(set(parameters) - set(known))
+    if unknown:
+        USED[0] += 1
+        raise Lacking(f"{cls.__name__} has no {', '.join(unknown)}")
+    return cls(**parameters)
+
+
+def lacking(what: str) -> Lacking:
+    """The same, said of something that is no parameter."""
+    USED[0] += 1
+    return Lacking(what)
+
+
+@cache
+def able(kind: Any, loss: Any, l1_ratio: float | None = None, positive: bool = False) -> bool:
+    """Does a machine of this kind fit without a penalty or, where that is said, with this one?
+
+    Asked of the library itself, on eight rows: what it refuses is lacking, whatever the reason.
+    """
+    X = np.arange(16.0).reshape(8, 2) % 5
+    y = np.array([0, 1, 1, 0, 1, 0, 0, 1]) if issubclass(kind, ClassifierMixin) else X[:, 0] - X[:, 1]
+    said: dict[str, Any] = {"lam": 0.0} if loss is None else {"lam": 0.0, "loss": loss}
+    try:
+        if l1_ratio is not None:
+            said.update(lam=0.1, representation=net(l1_ratio, positive))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            kind(kernel=Linear(), **said).fit(X, y)
+    except (ValueError, TypeError):
+        return False
+    return True
+
+
+def net(l1_ratio: float, positive: bool = False) -> Any:
+    """The penalty that sets coefficients to 0, or shrinks those that must not be negative."""
+    if not hasattr(representations, "ElasticNet"):
+        if l1_ratio == 1 and not positive:
+            return representations.Lasso()
+        raise TypeError("there is no ElasticNet")
+    return representations.ElasticNet(l1_ratio=float(l1_ratio), positive=positive)
+
+
+def price(cls: Any, value: Any) -> Any:
+    """λ in their words; without a penalty only where there are machines without."""
+    if isinstance(value, (np.ndarray, list, tuple)) and np.size(value) > 1:
+        return _each(cls, value)
+    value = value.item() if isinstance(value, np.ndarray) else value
+    if (cls is FromAlpha and value == 0) or (cls is FromC and value == np.inf):
+        try:
+            cls(value).validate()
+        except ValueError:
+            raise lacking("no penalty (λ = 0)") from None
+    return cls(value)
+
+
+def _each(cls: Any, values: Any) -> Any:
+    """One λ a target."""
+    try:
+        cls(list(values)).validate()
+    except (ValueError, TypeError):
+        raise lacking("one λ a target") from None
+    return cls([float(value) for value in values])
+
+
+def kernel_of(theirs: Any, X: Any) -> Any:
+    """Our kernel for `kernel`, `gamma`, `degree`, `coef0` and `kernel_params` of an estimator of theirs."""
+    kernel = theirs.kernel
+    if callable(kernel):
+        if sp.issparse(X):
+            raise lacking("functions of sparse rows as kernels")
+        extra = getattr(theirs, "kernel_params", None) or {}
+        whole = hasattr(theirs, "shrinking")  # support vector machines call with both sets of points
+        return FunctionKernel((lambda x, z: kernel(x, z, **extra)) if extra else kernel, vectorized=whole)
+    gamma, degree, coef0 = width(theirs.gamma, X), theirs.degree, theirs.coef0
+    gamma = 1.0 if kernel == "chi2" and theirs.gamma is None else gamma
+    degree, coef0 = 3 if degree is None else degree, 1.0 if coef0 is None else float(coef0)
+    return named_kernel(kernel, gamma, degree, coef0)
+
+
+def named_kernel(name: str, gamma: float, degree: float, coef0: float) -> Any:
+    """A kernel of `sklearn.metrics.pairwise`."""
+    if name in ("poly", "polynomial"):
+        if int(degree) != degree:
+            raise lacking("polynomial kernels of a fractional degree")
+        degree = int(degree)
+        if degree == 0:
+            return Polynomial(1, 0.0) * 0 + 1.0
+        return gamma**degree * Polynomial(degree, coef0 / gamma)
+    made = {
+        "linear": Linear,
+        "rbf": lambda: Gaussian.from_gamma(gamma),
+        "laplacian": lambda: Laplacian.from_gamma(gamma),
+        "sigmoid": lambda: Sigmoid(gamma, coef0),
+        "cosine": Cosine,
+        "chi2": lambda: ChiSquared(gamma),
+        **({"additive_chi2": kernels.AdditiveChiSquared} if hasattr(kernels, "AdditiveChiSquared") else {}),
+        "precomputed": Precomputed,
+    }
+    if name not in made:
+        raise lacking(f"the kernel {name!r}")
+    return made[name]()
+
+
+def width(gamma: Any, X: Any) -> float:
+    """The number that "scale", "auto" and None stand for."""
+    if not isinstance(gamma, str) and gamma is not None:
+        return float(gamma)
+    X = X if sp.issparse(X) else np.asarray(X)
+    features = X.shape[1] if X.ndim == 2 else 1
+    if gamma != "scale" or X.dtype.kind not in "fiub":
+        return 1 / features
+    if sp.issparse(X):
+        variance = X.multiply(X).mean() - X.mean() ** 2
+    else:
+        variance = X.var()
+    return float(1 / (features * variance)) if variance > 0 else 1.0
+
+
+def augmented(X: Any, scale: float) -> Any:
+    """X with a column of `scale`: the intercept that LIBLINEAR penalises like any other weight."""
+    if sp.issparse(X):
+        return sp.hstack([X, np.full((X.shape[0], 1), scale)], format="csr")
+    X = np.asarray(X)
+    return np.hstack([X, np.full((len(X), 1), scale, dtype=X.dtype if X.dtype.kind == "f" else float)])
+
+
+def stopping(solver: Any, theirs: Any, default: Any) -> Any:
+    """Our solver, if they say how many steps are enough; "auto" else."""
+    return "auto" if theirs.max_iter in (None, -1, default) else solver(max_iter=theirs.max_iter)
+
+
+__all__ = [
+    "USED",
+    "FromAlpha",
+    "FromC",
+    "Lacking",
+    "Theirs",
+    "able",
+    "augmented",
+    "kernel_of",
+    "lacking",
+    "named_kernel",
+    "net",
+    "ours",
+    "price",
+    "stopping",
+    "width",
+]
