@@ -56,8 +56,9 @@ class Classifier(OtherWords, Likely, KernelMachine):
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_label = True
-        tags.target_tags.multi_output = True
+        # Classes are weighed, and probabilities calibrated, for one label only.
+        one = getattr(self, "class_weight", None) is not None or getattr(self, "probability", False)
+        tags.classifier_tags.multi_label = tags.target_tags.multi_output = not one
         return tags
 
     def _check_y(self, y: Any) -> np.ndarray:

@@ -285,9 +285,9 @@ def checked_labels(y: Any, several: bool = False) -> np.ndarray:
     """
     if several and issparse(y):
         y = y.toarray()
-    if several and not isinstance(y, np.ndarray) and hasattr(y, "__len__"):
+    if several and not hasattr(y, "ndim"):
         y = np.asarray(y)
-    if several and np.ndim(y) == 2 and np.shape(y)[1] > 1:
+    if several and (y.ndim > 2 or (y.ndim == 2 and y.shape[1] > 1)):
         y = check_array(y, dtype=None, ensure_min_samples=0, input_name="y")
     else:
         y = column_or_1d(y, warn=True)
