@@ -64,6 +64,8 @@ if TYPE_CHECKING:
     from mercer.onnx import to_onnx as to_onnx
     from mercer.rows import progress as progress
     from mercer.tables import Model as Model
+    from mercer.tables import TableClassifier as TableClassifier
+    from mercer.tables import TableRegressor as TableRegressor
     from mercer.tables.model.fit import fit as fit
 
 # Name -> module it lives in. Resolved on first use, so that `import mercer` costs milliseconds.

@@ -73,6 +73,11 @@ MACHINES = {
     ),
     "one class": lambda: mercer.KernelOneClass(nu=0.2).fit(X),
     "neighbours": lambda: mercer.KernelNeighborsClassifier(Gaussian(0.5), weights="distance").fit(X, WORDS),
+    "neighbours, of nothing": lambda: mercer.KernelNearestNeighbors().fit(X),
+    "within a radius": lambda: mercer.KernelRadiusNeighborsClassifier(radius=2.0, outlier_label="far").fit(
+        X, WORDS
+    ),
+    "within a radius, mean": lambda: mercer.KernelRadiusNeighborsRegressor(radius=2.0).fit(X, Y),
     "neighbours, mean": lambda: mercer.KernelNeighborsRegressor(n_neighbors=4).fit(X, np.c_[Y, -Y]),
     "clusters": lambda: mercer.KernelKMeans(n_clusters=3, random_state=0).fit(X),
     "clusters, cut": lambda: mercer.KernelKMeans(n_clusters=3, normalized=True, random_state=0).fit(X),

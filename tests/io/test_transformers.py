@@ -300,7 +300,9 @@ def unchecked(monkeypatch):
 
     loading = []
     monkeypatch.setattr(transformers, "_made", not_made)
-    monkeypatch.setattr(transformers.Learned, "of", lambda self, x: {n: getattr(x, n) for n in self.holds})
+    monkeypatch.setattr(
+        transformers.TransformerForm, "of", lambda self, x: {n: getattr(x, n) for n in self.holds}
+    )
     return loading
 
 

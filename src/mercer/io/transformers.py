@@ -33,7 +33,7 @@ _STAY_HERE = ("n_jobs",)
 _OUTPUTS = ("default", "pandas", "polars")
 
 
-class Learned:
+class TransformerForm:
     """What a transformer has learned, as attributes: what they must be."""
 
     def __init__(self, **holds: Any):
@@ -67,7 +67,7 @@ _COUNTED = (COUNT, np.integer)
 _COMPONENTS = _floats("components")
 
 
-class Encoded(Learned):
+class EncoderForm(TransformerForm):
     """What encoders of categories have learned: the categories."""
 
     def __init__(self) -> None:
@@ -111,7 +111,7 @@ def _require_categories(values: Any) -> None:
     require(len(set(values.tolist())) == len(values), "a category is there twice")
 
 
-class Imputed(Learned):
+class Imputed(TransformerForm):
     """What an imputer has learned: values, and of which type they were."""
 
     def __init__(self) -> None:
@@ -140,7 +140,7 @@ class Imputed(Learned):
         return [filled[0] if filled else _ANY] * x.n_features_in_
 
 
-class OfColumns(Learned):
+class OfColumns(TransformerForm):
     """What a ColumnTransformer has learned: its parts, fitted, by name."""
 
     def of(self, x: Any) -> dict[str, Any]:
@@ -220,12 +220,12 @@ def _positions(columns: Any, n: int, names: Any) -> list[int]:
     return places[listed].ravel().tolist() if listed.size else []
 
 
-_FORMS: dict[str, dict[str, Learned]] = {
+_FORMS: dict[str, dict[str, TransformerForm]] = {
     "sklearn.preprocessing": {
-        "StandardScaler": Learned(
+        "StandardScaler": TransformerForm(
             scale_=(_ROW, _NONE), mean_=(_ROW, _NONE), var_=(_ROW, _NONE), n_samples_seen_=_SEEN
         ),
-        "MinMaxScaler": Learned(
+        "MinMaxScaler": TransformerForm(
             min_=_ROW,
             scale_=_ROW,
             data_min_=_ROW,
@@ -233,15 +233,15 @@ _FORMS: dict[str, dict[str, Learned]] = {
             data_range_=_ROW,
             n_samples_seen_=_COUNTED,
         ),
-        "MaxAbsScaler": Learned(scale_=_ROW, max_abs_=_ROW, n_samples_seen_=_COUNTED),
-        "RobustScaler": Learned(center_=(_ROW, _NONE), scale_=(_ROW, _NONE)),
-        "Normalizer": Learned(),
-        "OneHotEncoder": Encoded(),
-        "OrdinalEncoder": Encoded(),
+        "MaxAbsScaler": TransformerForm(scale_=_ROW, max_abs_=_ROW, n_samples_seen_=_COUNTED),
+        "RobustScaler": TransformerForm(center_=(_ROW, _NONE), scale_=(_ROW, _NONE)),
+        "Normalizer": TransformerForm(),
+        "OneHotEncoder": EncoderForm(),
+        "OrdinalEncoder": EncoderForm(),
     },
     "sklearn.impute": {"SimpleImputer": Imputed()},
     "sklearn.decomposition": {
-        "PCA": Learned(
+        "PCA": TransformerForm(
             components_=_floats("components", "n_features_in_"),
             explained_variance_=_COMPONENTS,
             explained_variance_ratio_=_COMPONENTS,
@@ -259,7 +259,7 @@ NAMES = tuple(name for forms in _FORMS.values() for name in forms)
 
 
 @cache
-def _known(name: Any) -> tuple[Any, Learned] | None:
+def _known(name: Any) -> tuple[Any, TransformerForm] | None:
     """A class of the list by its name, and what it learns."""
     for module, forms in _FORMS.items():
         if name in forms:
@@ -267,7 +267,7 @@ def _known(name: Any) -> tuple[Any, Learned] | None:
     return None
 
 
-def _form_of(cls: Any) -> Learned | None:
+def _form_of(cls: Any) -> TransformerForm | None:
     """What a class learns; None if it is not in the list."""
     known = _known(cls.__name__) if cls.__module__.startswith("sklearn.") else None
     return known[1] if known is not None and known[0] is cls else None
@@ -283,7 +283,7 @@ class TransformerKind(Kind):
         return _form_of(type(x)) is not None
 
     def encode(self, x, put, encoder, path):
-        cls, form = _known(type(x).__name__) or (type(x), Learned())
+        cls, form = _known(type(x).__name__) or (type(x), TransformerForm())
         parameters = {n: value for n, value in x.get_params(deep=False).items() if n not in _STAY_HERE}
         state: dict[str, Any] = {}
         try:
@@ -337,7 +337,7 @@ def _of_input(x: Any) -> dict[str, Any]:
     return known if output == "default" else {**known, "output": output}
 
 
-def _made(cls: Any, form: Learned, parameters: dict[str, Any], state: dict[str, Any]) -> Any:
+def _made(cls: Any, form: TransformerForm, parameters: dict[str, Any], state: dict[str, Any]) -> Any:
     """The transformer with these parameters that has learned this, checked and tried."""
     if "dtype" in parameters:
         parameters["dtype"] = _dtype_of(parameters["dtype"], "biuf").type

@@ -269,7 +269,7 @@ class _Saddle:
         D = sides.curvature + self.low / self.a + self.high / self.room
         theta = self.z / self.c if self.bounded else np.zeros_like(self.c)
         T = self.curvature + (1 / (1 / theta).sum(axis=0) if self.bounded else 0.0)
-        pieces = _Pieces(self, closed, D, theta, self._factor(1 / D, T))
+        pieces = _Newton(self, closed, D, theta, self._factor(1 / D, T))
         if pieces.solve is None:
             return False
         count = len(self.a) + int(closed.sum()) + (self.c.size if self.bounded else 0)
@@ -338,7 +338,7 @@ Step = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray, Any]
 
 
 @dataclass(eq=False)
-class _Pieces:
+class _Newton:
     """What predictor and corrector share."""
 
     way: _Saddle
