@@ -107,6 +107,7 @@ def test_other_machines_three_classes_and_single_precision(how):
 @pytest.mark.parametrize("how", ["clip", "flip"])
 def test_lam_is_chosen_with_the_changed_matrix(how):
     machine = KernelSVC(Sigmoid(A, C0), indefinite=how, solver=TIGHT).fit(X, LABEL)
+    assert f"indefinite={how!r}" in str(machine.plan_) and f"lam = {machine.lam_:.3g}" in str(machine.plan_)
     repaired, _ = change(sigmoid(X, X), how)
     by_matrix = KernelSVC(Precomputed(), lam=machine.lam_, solver=TIGHT).fit(repaired, LABEL)
     there = by_matrix.decision_function(repaired)

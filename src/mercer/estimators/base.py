@@ -30,7 +30,7 @@ from mercer.kernels.door import admit, require_symmetry
 from mercer.losses import Loss
 from mercer.losses.coding import TargetCoding
 from mercer.representations import Features, Full
-from mercer.representations.base import in_float64
+from mercer.representations.base import Built, in_float64
 from mercer.rows import lives_elsewhere
 from mercer.solvers import Problem, Solution
 from mercer.solvers.convex import semidefinite
@@ -189,14 +189,8 @@ class KernelMachine(Coefficients, KernelInputs):
             # then computed, cost little more here: factors and most products stay float32.
             points = in_float64(kernel, points)
         built = plan.representation.build(self.kernel_, points, rng, plan.engine, seen, **n)
-        if not self._definite:
-            said = (
-                f"{self.kernel_!r} is no kernel on these points, and taken as it is, since that was asked for"
-            )
-            plan = replace(plan, reasons=(*plan.reasons, f"{said}: what is found is a stationary point"))
-        if built.remark:
+        if built.remark:  # another matrix than that of the kernel
             squares = np.asarray(built.A.diag(), np.float64)
-            plan = replace(plan, reasons=(*plan.reasons, built.remark))
         # Losses are summed in float64, whatever the data.
         targets = np.array(targets, dtype=np.float64)
         problem = Problem(built.A, built.B, targets, loss, 1.0, weights, bool(self.offset), rng=rng)
@@ -217,8 +211,19 @@ class KernelMachine(Coefficients, KernelInputs):
             lam = value_of(asked, total, targets.shape[1])
         if np.ndim(lam) or loss.unsettled:
             _require_apart(loss, census, "lam has a value for each output" if np.ndim(lam) else f"{loss!r}")
+        plan = replace(plan, reasons=(*plan.reasons, *self._seen_of_matrix(built)))
         problem = self._adapt(replace(problem, lam=lam, indefinite=self.indefinite == "allow"))
         return problem if census is None else census.everywhere(problem, built, coding), built, coding, plan
+
+    def _seen_of_matrix(self, built: Built) -> Iterator[str]:
+        """What a plan should say of kernel values that are not those of a kernel."""
+        if built.remark:
+            yield built.remark
+        if not self._definite:
+            said = (
+                f"{self.kernel_!r} is no kernel on these points, and taken as it is, since that was asked for"
+            )
+            yield f"{said}: what is found is a stationary point"
 
     def _example_weights(self, y: Any, sample_weight: Any) -> Any:
         """The weights of examples; classifiers may weigh classes, too."""
