@@ -370,7 +370,10 @@ class LogisticRegression(_Logistics, stands_for=theirs.LogisticRegression):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         if self.solver == "liblinear" and len(np.unique(y)) > 2:
             raise ValueError("The 'liblinear' solver does not support multiclass classification")
-        self.keep(self._machine(self.C, self.l1_ratio), X).fit(self._columns(X), y, sample_weight)
+        machine = self._machine(self.C, self.l1_ratio)
+        if self.warm_start and "machine_" in vars(self):
+            machine = self.machine_.set_params(**machine.get_params(deep=False))
+        self.keep(machine, X).fit(self._columns(X), y, sample_weight)
         return self
 
 

@@ -51,7 +51,7 @@ class KernelPCAOfTheirs(
         return self.fitted().n_components_
 
     def transform(self, X: Any) -> np.ndarray:
-        return self.fitted().transform(X)[:, : self.n_components]
+        return np.asarray(self.fitted().transform(X))[:, : self.n_components]
 
     def fit_transform(self, X: Any, y: Any = None) -> np.ndarray:
         return self.fit(X).transform(X)
@@ -205,6 +205,10 @@ class MiniBatchKMeans(_Means, stands_for=sklearn.cluster.MiniBatchKMeans):
 
 
 class _Maps(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Theirs):
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.fitted().get_feature_names_out())
+
     def transform(self, X: Any) -> Any:
         return self.fitted().transform(X)
 
