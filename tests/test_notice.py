@@ -26,7 +26,11 @@ def test_it_is_the_line_and_knows_how_long_all_takes():
         (mercer.KernelLogistic(lam=1e-3), Y > 0, "newton: iteration 1, "),
         (mercer.KernelSVC(lam=1e-3), Y > 0, "dual: iteration 1, "),
         (mercer.KernelSVR(lam=1e-3, representation=Nystrom(20), solver="smoothing"), Y, "iteration 1, "),
-        (mercer.KernelLogistic(Linear(), representation=Lasso(), lam=1e-2), Y > 0, "objective "),
+        (
+            mercer.KernelLogistic(Linear(), representation=Lasso(), lam=1e-2),
+            Y > 0,
+            "coordinate: iteration 1, ",
+        ),
         (mercer.KernelOneClass(), None, "dual: iteration 1, "),
         (mercer.KernelKMeans(Gaussian(1.0), n_clusters=3), None, "k-means: iteration 1, energy "),
         (mercer.KernelPerceptron(Linear()), Y > 0, "perceptron, pass 1: "),

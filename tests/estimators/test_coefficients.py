@@ -90,5 +90,5 @@ def test_other_words_for_lam(make):
     assert make.from_alpha(2.0, kernel=Gaussian(1.0)).fit(X, y, weights).lam_ == pytest.approx(
         2 / weights.sum()
     )
-    with pytest.raises(ValueError, match="alpha must be a positive number"):
+    with pytest.raises(ValueError, match="alpha must be a number of at least 0"):
         make.from_alpha(-1.0).fit(X, y)

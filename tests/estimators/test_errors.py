@@ -135,8 +135,8 @@ def test_one_class(cls):
 def test_labels_not_measurements(cls):
     with pytest.raises(ValueError, match="Unknown label type: continuous"):
         cls().fit(X, X[:, 0])
-    with pytest.raises(ValueError, match="should be a 1d array"):
-        cls().fit(X, np.eye(20))
+    with pytest.raises(ValueError, match="Unknown label type: continuous"):
+        cls().fit(X, X[:, :2])
 
 
 @regressors
@@ -178,7 +178,7 @@ def test_weights(cls, weight, words):
 
 
 @each
-@pytest.mark.parametrize("lam", [-1e-3, np.nan, np.inf, "small", True, None, [1.0], 1j], ids=repr)
+@pytest.mark.parametrize("lam", [-1e-3, np.nan, np.inf, "small", True, None, [-1.0], 1j], ids=repr)
 def test_lam_is_a_positive_number(cls, lam):
     with pytest.raises(
         ValueError, match="lam must be a positive number, got .*λ > 0 is what makes the solution unique"
@@ -221,7 +221,7 @@ def test_unknown_names_and_bad_values(cls, parameters, words):
         ({"solver": Cholesky}, r"solver must be an object: write Cholesky\(\)"),
         ({"representation": Full}, r"representation must be an object: write Full\(\)"),
         ({"engine": Tiled}, r"engine must be an object: write Tiled\(\)"),
-        ({"kernel": None}, "kernel must be of type Kernel, or one of 'arc_cosine'.*got None"),
+        ({"kernel": None}, "kernel must be of type Kernel, or one of 'additive_chi_squared'.*got None"),
         ({"kernel": 3.0}, "kernel must be of type Kernel"),
         ({"solver": 3}, "solver must be of type Solver, or one of 'cg'"),
         ({"representation": None}, "representation must be of type Representation"),

@@ -513,7 +513,7 @@ def test_an_interruption_leaves_the_threads_of_a_tree_alone():
     """SciPy's threads write to arrays which an exception in their midst would take from under them."""
     X = points(2000, 2)
     machine = KernelNeighborsRegressor(n_neighbors=2, search="tree").fit(X, X[:, 0])
-    tree, begun, go_on, done = machine._found._tree, threading.Event(), threading.Event(), threading.Event()
+    tree, begun, go_on, done = machine._found.tree, threading.Event(), threading.Event(), threading.Event()
 
     class Slow:
         def query(self, *asked, **how):
@@ -527,7 +527,7 @@ def test_an_interruption_leaves_the_threads_of_a_tree_alone():
         begun.wait(60)
         os.kill(os.getpid(), signal.SIGINT)
 
-    machine._found._tree = Slow()
+    machine._found.tree = Slow()
     thread = threading.Thread(target=interrupt)
     thread.start()
     with pytest.raises(KeyboardInterrupt):
@@ -536,7 +536,7 @@ def test_an_interruption_leaves_the_threads_of_a_tree_alone():
     go_on.set()
     assert done.wait(60)
     thread.join()
-    machine._found._tree = tree
+    machine._found.tree = tree
     assert machine.predict(X[:1]) == machine.predict(X)[:1]
 
 

@@ -150,11 +150,7 @@ def test_engines_that_are_not_here(monkeypatch):
     from mercer.engines import cuda
 
     assert Tiled(threads=2).usable() == Tiled(threads=2)
-    monkeypatch.setattr(cuda, "require", lambda device: None)
+    monkeypatch.setattr(cuda, "lacking", lambda device: None)
     assert Cuda().usable() == Cuda()
-
-    def missing(device):
-        raise ImportError("no torch")
-
-    monkeypatch.setattr(cuda, "require", missing)
+    monkeypatch.setattr(cuda, "lacking", lambda device: ImportError("no torch"))
     assert Cuda().usable() == Tiled()

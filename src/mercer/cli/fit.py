@@ -31,7 +31,6 @@ from mercer.cli.options import (
     with_options,
 )
 from mercer.cli.replacing import Force, model_of, page_of, require_free
-from mercer.tables.model.device import checked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -174,6 +173,8 @@ def _said(target: str, minutes: float, seed: int, memory: str | None, engine: st
 
 def _require(engine: str) -> None:
     """What is asked for is here: else that is said before anything is read."""
+    from mercer.tables.model.device import checked
+
     try:
         checked(engine)
     except (ImportError, RuntimeError) as error:

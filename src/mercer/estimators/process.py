@@ -82,7 +82,8 @@ class Process(Numbered):
 
     def require_noise(self, what: str) -> None:
         """Refuse machines without a penalty."""
-        if getattr(self, "lam_", None) == 0:
+        lam = getattr(self, "lam_", None)
+        if lam is not None and not np.all(lam):
             raise ValueError(
                 f"{what} needs λ > 0, which is the variance of the noise: this machine has lam=0, and goes "
                 "through its examples where it can"

@@ -396,7 +396,8 @@ class HarmonicMean(_CoordinateSum):
 
     @staticmethod
     def term(x, z, xp):
-        return 2 * x * (z / xp.maximum(x + z, _SMALLEST))  # the product xz may leave the range of float32
+        # The product xz may leave the range of float32; by size, so that x and z are alike to the last bit.
+        return 2 * xp.minimum(x, z) * (xp.maximum(x, z) / xp.maximum(x + z, _SMALLEST))
 
     @staticmethod
     def term_slope(x, z):

@@ -40,10 +40,10 @@ class CrammerSinger(Loss):
     def grad(self, y: ArrayLike, s: ArrayLike) -> Array:
         y, s = _rows(y, s)
         wanted = s - (y * s).sum(axis=1, keepdims=True) + (1 - y)
-        best = wanted == wanted.max(axis=1, keepdims=True)
-        own = (best & (y == 1)).any(axis=1, keepdims=True)
-        shares = best / best.sum(axis=1, keepdims=True).astype(s.dtype)
-        return np.where(own, 0, shares - y).astype(s.dtype, copy=False)
+        most = wanted.max(axis=1, keepdims=True)  # that of the own class is 0
+        best = np.where(wanted == most, 1.0, 0.0)
+        shares = best / best.sum(axis=1, keepdims=True)
+        return np.where(most > 0, shares - y, 0.0).astype(s.dtype, copy=False)
 
     def conjugate(self, y: ArrayLike, u: ArrayLike) -> Array:
         """Return −Σ_l p_l (1 − y_l) with p = u + y, shape (n,); +inf where p is no row of shares.

@@ -275,6 +275,8 @@ def refine(
             f"{machine.kernel!r} on these points has no continuous parameters to move: refine needs a kernel "
             "of vectors, and X as an array (X.toarray() if it is sparse)"
         )
+    if np.ndim(problem.lam) or not problem.lam > 0:
+        raise ValueError(f"refine moves one λ > 0: lam must be a positive number, got {machine.lam!r}")
     kernel, points, Y = problem.A.kernel, points.astype(np.float64), problem.y
     if problem.offset:
         Y = Y - Y.mean(axis=0)  # the offset takes that up; this only saves digits
