@@ -73,6 +73,9 @@ MACHINES = {
     ),
     "one class": lambda: mercer.KernelOneClass(nu=0.2).fit(X),
     "neighbours": lambda: mercer.KernelNeighborsClassifier(Gaussian(0.5), weights="distance").fit(X, WORDS),
+    "ridge, sketch": lambda: mercer.KernelRidge(
+        Polynomial(3), representation=Features(features.PolynomialSketch(n_features=20, random_state=0))
+    ).fit(X, Y),
     "neighbours, of nothing": lambda: mercer.KernelNearestNeighbors().fit(X),
     "within a radius": lambda: mercer.KernelRadiusNeighborsClassifier(radius=2.0, outlier_label="far").fit(
         X, WORDS
