@@ -127,9 +127,7 @@ def extras_of(wheel: Path) -> list[str]:
 def use(wheel: Path, interpreter: str, folder: Path, thorough: bool) -> None:
     """Install it alone, and use it; then with all extras, of which all or one can be seen at a time."""
     environment = folder / "environment"
-    os.environ["MERCER_CACHE_DIR"] = str(
-        folder / "code"
-    )  # compiled once, and gone afterwards
+    os.environ["MERCER_CACHE_DIR"] = str(folder / "code")  # compiled once, and gone afterwards
     run([sys.executable, "-m", "uv", "venv", "--quiet", "--clear", "--python", interpreter, environment])
     install(environment, wheel)
     alone = {canonicalize_name(found.name) for found in installed(environment)}
