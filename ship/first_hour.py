@@ -78,8 +78,8 @@ def service() -> None:
 def lab() -> None:
     import mercer
 
-    pages = Path(mercer.lab.__file__).parent / "static"
-    assert mercer.lab.make_app() is not None and "<script" in (pages / "index.html").read_text(
+    page = (Path(mercer.lab.__file__).parent / "static" / "index.html").read_text(encoding="utf-8")
+    assert mercer.lab.make_app() is not None and "<script" in page
         encoding="utf-8"
     )
 
