@@ -152,6 +152,64 @@ def kinked_minimum(kinked, Phi, y, lam, w=None, offset=False):
     return U, B, total
 
 
+def shares_minimum(Phi, y, lam, w=None, offset=False):
+    """(U, b, C) for Crammer and Singer's hinge loss: the dual, over shares of classes, by SLSQP.
+
+    The dual minimises ½ Σ_l c_lᵀKc_l − Σ y c over c = C (y − p), p ≥ 0, Σ_l p_l = 1 (and Σ_i c_i = 0); b and
+    the losses are then a linear programme. The duality gap is checked.
+    """
+    n, k = y.shape
+    w = np.ones(n) if w is None else np.asarray(w, float)
+    w = w / w.sum()
+    C = (w / (2 * lam))[:, None]
+    K = Phi @ Phi.T
+
+    def both(p):
+        c = C * (y - p.reshape(n, k))
+        g = K @ c
+        return 0.5 * (c * g).sum() - (y * c).sum(), (-C * (g - y)).ravel()
+
+    sums = np.kron(np.eye(n), np.ones(k))
+    targets = np.ones(n)
+    if offset:
+        balance = np.kron(C.T, np.eye(k))[:-1]  # the last follows from the others
+        sums, targets = np.vstack([sums, balance]), np.append(targets, (C * y).sum(axis=0)[:-1])
+    equal = {"type": "eq", "fun": lambda p: sums @ p - targets, "jac": lambda p: sums}
+    best = None
+    for begin in (np.full((n, k), 1 / k), 0.7 * y + 0.3 / k, 0.2 * y + 0.8 / k):
+        p = begin.ravel()
+        for _ in range(4):
+            options = {"maxiter": 2000, "ftol": 1e-15}
+            p = minimize(
+                both,
+                p,
+                jac=True,
+                method="SLSQP",
+                bounds=[(0, 1)] * (n * k),
+                constraints=equal,
+                options=options,
+            ).x
+        c = C * (y - p.reshape(n, k))
+        F = K @ c
+        b, losses = np.zeros(k), w @ ((F + 1 - y).max(axis=1) - (y * F).sum(axis=1))
+        if offset:
+            # min Σ w θ − Σ w y·(F + b) over b, θ with θ_i ≥ F_il + b_l + 1 − y_il, and Σb = 0
+            A = np.hstack([np.tile(np.eye(k), (n, 1)), -np.kron(np.eye(n), np.ones((k, 1)))])
+            cost = np.concatenate([-(w[:, None] * y).sum(axis=0), w])
+            gauge = np.concatenate([np.ones(k), np.zeros(n)])[None]
+            found = linprog(cost, A, (y - 1 - F).ravel(), gauge, [0.0], bounds=[(None, None)] * (k + n))
+            b = found.x[:k]
+            losses = found.fun - w @ (y * F).sum(axis=1)
+        value = losses + lam * (c * F).sum()
+        gap = value + 2 * lam * both(p)[0]
+        if best is None or gap < best[0]:
+            best = gap, Phi.T @ c, b, value
+        if gap < 1e-7 * max(value, 1e-3):
+            break
+    assert best[0] < 1e-6 * max(best[3], 1e-3), "the oracle itself has a duality gap"
+    return best[1:]
+
+
 def gaussian(X, Z, sigma=1.0):
     return np.exp(-((X[:, None] - Z[None]) ** 2).sum(axis=2) / (2 * sigma**2))
 

@@ -171,6 +171,7 @@ def test_names_in_the_design_are_there():
         "SquaredHinge",
         "EpsilonInsensitive",
         "SquaredEpsilonInsensitive",
+        "CrammerSinger",
         "Absolute",
         "Quantile",
         "Exponential",

@@ -64,6 +64,8 @@ if TYPE_CHECKING:
     from mercer.onnx import to_onnx as to_onnx
     from mercer.rows import progress as progress
     from mercer.tables import Model as Model
+    from mercer.tables import TableClassifier as TableClassifier
+    from mercer.tables import TableRegressor as TableRegressor
     from mercer.tables.model.fit import fit as fit
 
 # Name -> module it lives in. Resolved on first use, so that `import mercer` costs milliseconds.
@@ -89,6 +91,8 @@ _LAZY = {
     "OnlineKernelRegressor": "mercer.online",
     "NetworkKernelRegressor": "mercer.network",
     "Model": "mercer.tables",
+    "TableClassifier": "mercer.tables",
+    "TableRegressor": "mercer.tables",
     "fit": "mercer.tables",
     "load": "mercer.io",
     "progress": "mercer.rows",

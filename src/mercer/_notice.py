@@ -44,6 +44,24 @@ def telling(told: Callable[[str], object] | None) -> Iterator[None]:
         _TOLD.reset(before)
 
 
+def line_teller() -> Callable[[str], None]:
+    """Who is told lines of progress, if anybody listens; else lines go nowhere.
+
+    Examples
+    --------
+    >>> with telling(print):
+    ...     line_teller()("Testing")
+    Testing
+    """
+    told = _TOLD.get()
+
+    def line(text: str) -> None:
+        if told is not None:
+            told(text)
+
+    return line
+
+
 def tell(what: str, done: int, measured: str, value: float, target: float | None = None) -> None:
     """Say how far an iteration is, if anybody listens; where the number has to go may be added."""
     told = _TOLD.get()

@@ -158,7 +158,9 @@ def _stopping(said: Said) -> Instead | None:
 
 
 def _verbose(said: Said, value: Any) -> Instead:
-    return Instead("", "verbose: with mercer.progress(): machine.fit(X, y) says how far a fit is")
+    return Instead(
+        "", "verbose: with mercer.progress(): machine.fit(X, y) says how far a fit is, of any machine"
+    )
 
 
 def _intercept(said: Said, value: Any) -> Instead | None:
@@ -258,7 +260,7 @@ _RATES = {
 
 def _of_descent(said: Said) -> list[Instead]:
     """Of machines that learn one example at a time: scikit-learn's SGDClassifier and SGDRegressor."""
-    found = []
+    found: list[Instead] = []
     if "averaging" not in said.takes:
         return found
     words = said.words

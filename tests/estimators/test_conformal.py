@@ -11,7 +11,7 @@ from mercer.estimators.conformal import bound_of, rank_of
 from mercer.kernels import Gaussian, Linear
 from mercer.losses import Quantile
 from mercer.representations import Features, Full, Lasso, Nystrom
-from mercer.solvers.jackknife import LeftOut
+from mercer.solvers.jackknife import Jackknife
 
 RNG = np.random.default_rng(1)
 G = Gaussian(1.0)
@@ -173,7 +173,7 @@ def test_refusals():
     with pytest.raises(ValueError, match="only the squared loss"):
         KernelSVR(G, lam=0.1).fit(X, Y).conformalize(X, Y, method="jackknife+")
     lasso = KernelRidge(Linear(), lam=0.1, representation=Lasso()).fit(X, Y)
-    assert "squared loss with the penalty" in LeftOut.refusal(lasso.problem(X, Y)[0])
+    assert "squared loss with the penalty" in Jackknife.refusal(lasso.problem(X, Y)[0])
     matrix = KernelRidge("precomputed", lam=0.1).fit(G(X, X), Y)
     with pytest.raises(ValueError, match="precomputed matrix use method='split'"):
         matrix.conformalize(G(X, X), Y, method="cv+")

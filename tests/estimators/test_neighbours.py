@@ -2,7 +2,9 @@
 
 import os
 import pickle
+import signal
 import sys
+import threading
 import tracemalloc
 
 import numpy as np
@@ -505,6 +507,37 @@ def test_all_cores_find_the_same():
         for t in (1, 2)
     )
     np.testing.assert_array_equal(one.kneighbors()[1], two.kneighbors()[1])
+
+
+def test_an_interruption_leaves_the_threads_of_a_tree_alone():
+    """SciPy's threads write to arrays which an exception in their midst would take from under them."""
+    X = points(2000, 2)
+    machine = KernelNeighborsRegressor(n_neighbors=2, search="tree").fit(X, X[:, 0])
+    tree, begun, go_on, done = machine._found._tree, threading.Event(), threading.Event(), threading.Event()
+
+    class Slow:
+        def query(self, *asked, **how):
+            begun.set()
+            assert go_on.wait(60)
+            found = tree.query(*asked, **how)
+            done.set()
+            return found
+
+    def interrupt():
+        begun.wait(60)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    machine._found._tree = Slow()
+    thread = threading.Thread(target=interrupt)
+    thread.start()
+    with pytest.raises(KeyboardInterrupt):
+        machine.predict(X)
+    assert begun.is_set() and not done.is_set()  # it was heard at once, and the tree is still at it
+    go_on.set()
+    assert done.wait(60)
+    thread.join()
+    machine._found._tree = tree
+    assert machine.predict(X[:1]) == machine.predict(X)[:1]
 
 
 def test_trees_are_for_few_dimensions():

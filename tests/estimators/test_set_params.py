@@ -68,6 +68,7 @@ OTHERS = {
     "budget": [3, online.Oldest(4)],
     "averaging": [True],
     "passes": [3],
+    "stopping": [online.Stopping()],
 }
 MACHINES = [
     mercer.KernelRidge(),

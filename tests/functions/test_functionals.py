@@ -92,7 +92,7 @@ SMOOTH = {
 
 
 TRIED = {type(E.loss).__name__ for E, _ in SMOOTH.values() if isinstance(E, Risk)}
-for name in set(losses.__all__) - TRIED - {"Loss", "FunctionLoss", "Multinomial"}:
+for name in sorted(set(losses.__all__) - TRIED - {"Loss", "FunctionLoss", "Multinomial"}):
     loss = getattr(losses, name)()  # one without a formula above, by its own
     if loss.smooth:
         own = loss.sample_targets(np.random.default_rng(3), len(X), 1)

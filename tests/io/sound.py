@@ -13,6 +13,11 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.compose import ColumnTransformer
+from sklearn.decomposition import PCA
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from mercer import (
     KernelClassifier,
@@ -54,6 +59,14 @@ def table() -> dict[str, np.ndarray]:
     return {"size": size, "colour": np.where(X[:, 2] > 0, "red", "blue").astype(object), "day": days}
 
 
+def prepared() -> Pipeline:
+    """A machine behind scikit-learn's transformers."""
+    scaled = make_pipeline(SimpleImputer(), StandardScaler())
+    parts = [("number", scaled, [0]), ("label", OneHotEncoder(handle_unknown="ignore"), [2])]
+    columns = ColumnTransformer(parts, remainder=SimpleImputer())
+    return make_pipeline(columns, KernelRidge(Gaussian(1.0), lam=0.1))
+
+
 def machines() -> list[Any]:
     """Fitted machines whose files have every part that files can have."""
     X, y, labels = data()
@@ -87,6 +100,8 @@ def machines() -> list[Any]:
         OnlineKernelRegressor(representation=Nystrom(n_centres=6), random_state=1).fit(X, y),
         krls(Gaussian(1.0), 9).fit(X, y),
         KernelRidge(Gaussian(1.0).normalize(), lam=0.1).fit(X, y).function_,
+        prepared().fit(X, y),
+        make_pipeline(PCA(2), KernelRidge(Gaussian(1.0), lam=0.1)).fit(X, y),
         fit(table(), number, minutes=1e-3),
         fit(table(), np.array(["a", "b", "c"])[np.digitize(number, [-0.5, 0.5])], minutes=1e-3),
     ]

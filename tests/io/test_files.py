@@ -12,7 +12,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, clone
 from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.validation import check_is_fitted
 
 import mercer
@@ -73,6 +73,11 @@ MACHINES = {
     ),
     "one class": lambda: mercer.KernelOneClass(nu=0.2).fit(X),
     "neighbours": lambda: mercer.KernelNeighborsClassifier(Gaussian(0.5), weights="distance").fit(X, WORDS),
+    "neighbours, of nothing": lambda: mercer.KernelNearestNeighbors().fit(X),
+    "within a radius": lambda: mercer.KernelRadiusNeighborsClassifier(radius=2.0, outlier_label="far").fit(
+        X, WORDS
+    ),
+    "within a radius, mean": lambda: mercer.KernelRadiusNeighborsRegressor(radius=2.0).fit(X, Y),
     "neighbours, mean": lambda: mercer.KernelNeighborsRegressor(n_neighbors=4).fit(X, np.c_[Y, -Y]),
     "clusters": lambda: mercer.KernelKMeans(n_clusters=3, random_state=0).fit(X),
     "clusters, cut": lambda: mercer.KernelKMeans(n_clusters=3, normalized=True, random_state=0).fit(X),
@@ -320,8 +325,8 @@ class Cauchy(kernels.Radial):
         (mercer.KernelRidge(Cauchy()), r"KernelRidge.kernel is a Cauchy of .*mercer's own classes only"),
         (mercer.KernelRidge(Gaussian), r"KernelRidge.kernel is the Python function or class Gaussian"),
         (
-            make_pipeline(StandardScaler(), mercer.KernelRidge()),
-            r"steps\[0\]\[1\] is a StandardScaler of sklearn",
+            make_pipeline(FunctionTransformer(np.log), mercer.KernelRidge()),
+            r"steps\[0\]\[1\] is a FunctionTransformer of sklearn.*whose function is code",
         ),
         (
             mercer.KernelRidge(Gaussian(-1.0)),

@@ -13,6 +13,7 @@ from mercer.engines import Cuda, Tiled
 from mercer.kernels import Finite, Gaussian, Linear, Polynomial, Spectrum
 from mercer.losses import Hinge, Huber, Quantile
 from mercer.online import (
+    AdaptiveStep,
     AtRandom,
     Forgetron,
     InverseRootStep,
@@ -21,6 +22,7 @@ from mercer.online import (
     PassiveAggressiveStep,
     PegasosStep,
     PerceptronLoss,
+    PowerStep,
     Projection,
     RecursiveStep,
     Smallest,
@@ -61,6 +63,8 @@ MACHINES = {
     "averaging": lambda: (regressor(budget=Oldest(30), averaging=True, lam=0.01), Y),
     "averaging, projected": lambda: (regressor(budget=Projection(20), averaging=True, offset=True), Y),
     "inverse root": lambda: (regressor(step=InverseRootStep(0.5)), Y),
+    "power": lambda: (regressor(step=PowerStep(0.5, 0.25), averaging=20), Y),
+    "adaptive": lambda: (regressor(step=AdaptiveStep(0.3)), Y),
     "pegasos": lambda: (classifier(loss="hinge", lam=0.01, step=PegasosStep(), budget=Smallest(25)), TWO),
     "passive-aggressive": lambda: (
         classifier(loss="hinge", lam=0.0, step=PassiveAggressiveStep(0.5, 2), budget=AtRandom(25)),
@@ -130,7 +134,7 @@ def test_every_budget_and_step_is_tried():
     tried = {type(m._budget()) for m in made} | {type(m._rule().step) for m in made}
     assert tried >= {getattr(online, n) for n in online.__all__ if isinstance(getattr(online, n), type)} - {
         *(online.Budget, online.Step, online.PerceptronLoss, online.ConstantStep),
-        *(OnlineKernelClassifier, OnlineKernelRegressor),
+        *(OnlineKernelClassifier, OnlineKernelRegressor, online.Stopping),
     } - {c for c in map(online.__dict__.get, online.__all__) if not hasattr(c, "validate")}
 
 
@@ -294,7 +298,7 @@ RULE = OLDEST.rule_
         (replace(RULE, seed=2**40), "seed"),
         (replace(RULE, lam=10.0), "would shrink"),
         (replace(RULE, step=RecursiveStep(), lam=0.0), "those of least squares"),
-        (replace(RULE, averaging=1), "averaging of an? UpdateRule"),
+        (replace(RULE, averaging=0.5), "averaging of an? UpdateRule"),
         (UpdateRule("squared", RULE.step, 0.0, False, False, 1), "loss of an? UpdateRule"),
     ],
 )

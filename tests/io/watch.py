@@ -107,7 +107,7 @@ def outcome(path: Path, X: np.ndarray, table: Any) -> str:
             points = table
         elif isinstance(x, Function):
             calls, points = [x], X
-        elif any(hasattr(x, name) for name in ("function_", "n_neighbors_", "means_")):
+        elif any(hasattr(x, name) for name in ("function_", "n_neighbors_", "means_", "search_", "steps")):
             names = ("predict", "predict_proba", "decision_function")
             calls, points = [getattr(x, name) for name in names if hasattr(x, name)], X
             if isinstance(x, OnlineMachine):  # goes on learning, in compiled loops

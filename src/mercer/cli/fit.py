@@ -132,6 +132,8 @@ def fit(
     with spinner(quiet, 60 * minutes, as_json) as step:
         step(f"Reading {name}")
         data, more = _data(source, roles, target, memory, quiet)
+        if checkpoint is not None:
+            more["checkpoint"] = checkpoint
         with _going_on(checkpoint):
             model = mercer.fit(
                 data,
@@ -143,12 +145,9 @@ def fit(
                 progress=step,
                 **judging.asked(),
                 **more,
-                **({} if checkpoint is None else {"checkpoint": checkpoint}),
-                **({} if engine == "auto" else {"engine": engine}),
+                engine=engine,
             )
-        said = ["--target", target, "--minutes", f"{minutes:g}", "--seed", str(seed)]
-        said += [] if memory is None else ["--memory", memory]
-        said += [] if engine == "auto" else ["--engine", engine]
+        said = _said(target, minutes, seed, memory, engine)
         if any("interrupted" in said for said in model.evidence.cut):
             note("interrupted: what was learned by then is kept, and its notes say what was left out")
         command = shlex.join(
@@ -164,6 +163,13 @@ def fit(
         print_json(facts(model) | {"output": output, "report": page})
     elif not quiet:
         _show(model, output, page)
+
+
+def _said(target: str, minutes: float, seed: int, memory: str | None, engine: str) -> list[str]:
+    """Options that decide what comes out, as they are written."""
+    said = ["--target", target, "--minutes", f"{minutes:g}", "--seed", str(seed)]
+    said += [] if memory is None else ["--memory", memory]
+    return said + ([] if engine == "auto" else ["--engine", engine])
 
 
 def _require(engine: str) -> None:

@@ -233,7 +233,7 @@ class Selection(Source):
     def read(self, file: Path, kinds: dict[str, str], empty: bool = False) -> Table:
         """The table of a file that `file` gave."""
 
-        which = {"query": self.query, "table": self.table_name, "limit": self.limit}
+        which: dict[str, Any] = {"query": self.query, "table": self.table_name, "limit": self.limit}
         if self.is_file:
             return tables.read(file, **which, kinds=kinds, empty=empty)
         for name, value in which.items():

@@ -59,7 +59,7 @@ class Parts:
         rule = "AtRandom" if self.policy == "random" else self.policy.capitalize()
         budget = None if self.policy == "none" else getattr(online, rule)(self.budget)
         options = {"loss": self.loss, "step": self.step, "lam": self.lam}
-        said = {name: value for name, value in options.items() if value is not None}
+        said: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
         cls = OnlineKernelClassifier if task == "classification" else OnlineKernelRegressor
         return cls(self.kernel, budget=budget, averaging=self.averaging, random_state=self.seed, **said)
 

@@ -6,11 +6,12 @@ from mercer.estimators.decomposition import KernelPCA
 from mercer.estimators.lam import FromAlpha, FromC
 from mercer.estimators.neighbourhoods import KernelNearestNeighbors
 from mercer.estimators.neighbours import KernelNeighborsClassifier, KernelNeighborsRegressor
+from mercer.estimators.one_class import KernelOneClass
 from mercer.estimators.perceptron import KernelPerceptron
 from mercer.estimators.plan import Plan
 from mercer.estimators.radius import KernelRadiusNeighborsClassifier, KernelRadiusNeighborsRegressor
 from mercer.estimators.regression import KernelRegressor, KernelRidge
-from mercer.estimators.svm import KernelOneClass, KernelSVC, KernelSVR
+from mercer.estimators.svm import KernelSVC, KernelSVR
 
 __all__ = [
     "FromAlpha",

@@ -13,27 +13,30 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from mercer import _resolve
 from mercer._state import require
+from mercer._warnings import frames_inside
 from mercer._xp import given_up
 from mercer.estimators.answers import Coefficients
 from mercer.estimators.auto_lam import choose, forecast
 from mercer.estimators.elsewhere import Census, engine_at, require_vectors
 from mercer.estimators.inputs import KernelInputs, checked_weights, finite_scores, like
-from mercer.estimators.lam import check_lam, is_auto, value_of
+from mercer.estimators.lam import check_lam, is_auto, is_zero, value_of
 from mercer.estimators.plan import Plan, make_plan, sizes_of, solver_in_memory, unknowns_elsewhere
 from mercer.estimators.tensors import on_host
 from mercer.features.base import generator
 from mercer.functions import Function
 from mercer.kernels import Precomputed
 from mercer.kernels.base import Kernel
+from mercer.kernels.door import admit, require_symmetry
 from mercer.losses import Loss
 from mercer.losses.coding import TargetCoding
 from mercer.representations import Features, Full
-from mercer.representations.base import in_float64
+from mercer.representations.base import Built, in_float64
 from mercer.rows import lives_elsewhere
 from mercer.solvers import Problem, Solution
 from mercer.solvers.convex import semidefinite
 from mercer.solvers.journal import Journal
 from mercer.solvers.targets import solve
+from mercer.solvers.unpenalised import Unpenalised
 
 
 class KernelMachine(Coefficients, KernelInputs):
@@ -48,6 +51,10 @@ class KernelMachine(Coefficients, KernelInputs):
     solver: Any
     offset: bool
     random_state: Any
+    # What is to become of a function that is no kernel; the machines that take this say so.
+    indefinite: str | None = None
+    # Does it know what λ = 0 means?
+    _takes_zero = False
 
     # λ times the coefficients that a fit begins with, one row an example.
     _start: np.ndarray | None = None
@@ -80,9 +87,9 @@ class KernelMachine(Coefficients, KernelInputs):
         self, X: Any, y: Any, census: Census | None = None
     ) -> tuple[Kernel, Any, Loss, np.ndarray, Any, Plan]:
         """Everything up to the first kernel evaluation; where there is a census, X and y are its sample."""
-        representation = _resolve.representation_of(self.representation)
-        solver = _resolve.solver_of(self.solver)
-        check_lam(self.lam)
+        representation = self._asked_representation()
+        lam = self._asked_lam()
+        solver = self._asked_solver()
         y = self.require_y(y)
         kernel, engine, X = self._door(X, representation, solver)
         y = self._check_y(y)
@@ -97,7 +104,47 @@ class KernelMachine(Coefficients, KernelInputs):
         plan = make_plan(kernel, loss, representation, solver, engine, sizes)
         remarks = (*_engine_remarks(kernel, X, plan), *self._remarks(loss, targets))
         plan = replace(plan, reasons=(*plan.reasons, *remarks))
-        return kernel, X, loss, targets, coding, forecast(plan, loss) if is_auto(self.lam) else plan
+        return kernel, X, loss, targets, coding, forecast(plan, loss) if is_auto(lam) else plan
+
+    def _asked_lam(self) -> Any:
+        """λ as it was asked for, checked: "auto", a number, or other words for one."""
+        if not (self._takes_zero and is_zero(self.lam)):
+            check_lam(self.lam)
+        return self.lam
+
+    def _asked_solver(self) -> Any:
+        """The solver that was asked for; None for "auto". Without a penalty there is only one."""
+        solver = _resolve.solver_of(self.solver)
+        if not (self._takes_zero and is_zero(self.lam)):
+            return solver
+        if solver is not None and not isinstance(solver, Unpenalised):
+            raise ValueError(
+                f"lam=0 has a solver of its own: leave out solver={self.solver!r}, or give lam > 0"
+            )
+        return Unpenalised()
+
+    def _asked_representation(self) -> Any:
+        """The representation that was asked for; None for "auto"."""
+        representation = _resolve.representation_of(self.representation)
+        if self.indefinite not in (None, "clip", "flip", "allow"):
+            raise ValueError(
+                f"indefinite must be None, 'clip', 'flip' or 'allow', got {self.indefinite!r}: None refuses "
+                "what is no kernel, unless the kernel says that it is wanted"
+            )
+        if self.indefinite in (None, "allow"):
+            return representation
+        if representation is not None and not isinstance(representation, Full):
+            raise ValueError(
+                f"indefinite={self.indefinite!r} changes eigenvalues of the matrix of all examples: it needs "
+                f"representation='full', not {representation!r}"
+            )
+        return Full(indefinite=self.indefinite)
+
+    def admit_points(self, points: Any) -> bool:
+        if self.indefinite in ("clip", "flip"):
+            return require_symmetry(self.kernel_, points)
+        allowed = self.indefinite == "allow"
+        return admit(self.kernel_, points, self._if_indefinite, frames_inside(), allowed=allowed)
 
     def _remarks(self, loss: Loss, targets: np.ndarray) -> Iterator[str]:
         """What a plan should mention although nothing was chosen."""
@@ -142,10 +189,13 @@ class KernelMachine(Coefficients, KernelInputs):
             # then computed, cost little more here: factors and most products stay float32.
             points = in_float64(kernel, points)
         built = plan.representation.build(self.kernel_, points, rng, plan.engine, seen, **n)
+        if built.remark:  # another matrix than that of the kernel
+            squares = np.asarray(built.A.diag(), np.float64)
         # Losses are summed in float64, whatever the data.
         targets = np.array(targets, dtype=np.float64)
         problem = Problem(built.A, built.B, targets, loss, 1.0, weights, bool(self.offset), rng=rng)
-        if is_auto(self.lam):
+        asked = self._asked_lam()
+        if is_auto(asked):
             solver = (
                 plan.solver if census is None else solver_in_memory(kernel, loss, plan, X, targets.shape[1])
             )
@@ -158,11 +208,22 @@ class KernelMachine(Coefficients, KernelInputs):
             plan = replace(plan, reasons=(*plan.reasons[:-1], reason))
         else:
             total = total if census is None else census.weight
-            lam = value_of(self.lam, total, targets.shape[1])
+            lam = value_of(asked, total, targets.shape[1])
         if np.ndim(lam) or loss.unsettled:
             _require_apart(loss, census, "lam has a value for each output" if np.ndim(lam) else f"{loss!r}")
-        problem = self._adapt(replace(problem, lam=lam))
+        plan = replace(plan, reasons=(*plan.reasons, *self._seen_of_matrix(built)))
+        problem = self._adapt(replace(problem, lam=lam, indefinite=self.indefinite == "allow"))
         return problem if census is None else census.everywhere(problem, built, coding), built, coding, plan
+
+    def _seen_of_matrix(self, built: Built) -> Iterator[str]:
+        """What a plan should say of kernel values that are not those of a kernel."""
+        if built.remark:
+            yield built.remark
+        if not self._definite:
+            said = (
+                f"{self.kernel_!r} is no kernel on these points, and taken as it is, since that was asked for"
+            )
+            yield f"{said}: what is found is a stationary point"
 
     def _example_weights(self, y: Any, sample_weight: Any) -> Any:
         """The weights of examples; classifiers may weigh classes, too."""
@@ -198,6 +259,8 @@ class KernelMachine(Coefficients, KernelInputs):
     def _adapt(self, problem: Problem) -> Problem:
         """What a subclass wants said differently, or besides, to the solver."""
         start, begin = self._start, self._begin
+        if not np.all(problem.lam):  # slopes over λ mean nothing without one
+            return problem
         if start is not None and start.shape == problem.y.shape:
             problem = replace(problem, start=start / problem.lam)
         if begin is not None and begin.coef.shape == (problem.A.shape[1], problem.y.shape[1]):
@@ -299,9 +362,11 @@ class KernelMachine(Coefficients, KernelInputs):
         # Coefficients stay float64: large ones of both signs cancel, and float32 would lose the rest.
         self.function_: Function = built.lift(coef[:, 0] if one_column else coef)
         self.intercept_ = float(solution.intercept[0]) if one_column else solution.intercept
-        self.loss_, self.coding_ = problem.loss, coding
-        self.lam_, self.weighted_ = problem.lam, problem.weights is not None
-        self.solution_, self.plan_ = solution, plan
+        self.loss_, self.lam_, self.coding_ = problem.loss, problem.lam, coding
+        if solution.kinks is not None and solution.lams is not None:  # what it has become by what was found
+            self.loss_ = problem.loss.settled(float(solution.kinks[0]))[0]
+            self.lam_ = float(solution.lams[0]) if len(solution.lams) == 1 else solution.lams
+        self.solution_, self.plan_, self.weighted_ = solution, plan, problem.weights is not None
         return problem
 
     def check_state(self) -> None:

@@ -146,7 +146,7 @@ def _out_of_sample(
             "those of one group) only: use KernelLogistic, whose probabilities need no calibration"
         )
     other = clone(machine).set_params(probability=False, warm_start=False)
-    if is_auto(machine.lam):
+    if is_auto(machine.lam) and machine.nu is None:
         # Not chosen anew: the same C, whose λ goes with the rows of a fold.
         weights = machine._example_weights(y, sample_weight)
         other.set_params(lam=FromC(1 / (2 * machine.lam_ * (len(y) if weights is None else np.sum(weights)))))

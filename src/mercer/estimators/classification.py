@@ -56,8 +56,9 @@ class Classifier(OtherWords, Likely, KernelMachine):
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_label = True
-        tags.target_tags.multi_output = True
+        # Classes are weighed, and probabilities calibrated, for one label only.
+        one = getattr(self, "class_weight", None) is not None or getattr(self, "probability", False)
+        tags.classifier_tags.multi_label = tags.target_tags.multi_output = not one
         return tags
 
     def _check_y(self, y: Any) -> np.ndarray:
@@ -147,6 +148,10 @@ class KernelClassifier(Classifier):
         Factors for the weights of the examples of each class; "balanced": such that the weights of each
         class add up to the same.
     warm_start : as in `KernelRegressor`
+    indefinite : None, "clip", "flip" or "allow"
+        What to do with a function that is no kernel on the examples: refuse it, unless it says that it is
+        wanted; take negative eigenvalues of its matrix for 0, or for positive, and answer new points by the
+        same change; or take it as it is, with a warning (a stationary point is found then). See `plan_`.
 
     Attributes
     ----------
@@ -172,7 +177,10 @@ class KernelClassifier(Classifier):
     offset: bool = True
     class_weight: Any = None
     warm_start: bool = False
+    indefinite: str | None = None
     random_state: Any = None
+
+    _takes_zero = True
 
     def loss_for(self, y) -> Loss:
         return _resolve.loss_of(self.loss, classification=True)
@@ -190,7 +198,8 @@ class KernelLogistic(Classifier):
     ----------
     kernel : Kernel, str or function of two points
     lam : as in `KernelRegressor`
-        scikit-learn's ``LogisticRegression(C)`` on explicit features is λ = 1/(2Cn): see `from_C`.
+        scikit-learn's ``LogisticRegression(C)`` on explicit features is λ = 1/(2Cn): see `from_C`. 0 (C = ∞)
+        is the maximum of the likelihood; where classes can be told apart there is none, and fit says so.
     solver : "auto", "newton", "descent" or a Solver
     representation, engine, offset, random_state : as in `KernelRidge`
     class_weight, warm_start : as in `KernelClassifier`
@@ -221,6 +230,8 @@ class KernelLogistic(Classifier):
     class_weight: Any = None
     warm_start: bool = False
     random_state: Any = None
+
+    _takes_zero = True
 
     def loss_for(self, y) -> Loss:
         return Logistic() if np.ndim(y) == 2 or len(np.unique(y)) <= 2 else Multinomial()

@@ -24,7 +24,7 @@ from mercer.estimators.tensors import on_host
 from mercer.kernels import Precomputed
 from mercer.posterior import Observations
 from mercer.representations import Features
-from mercer.solvers.jackknife import LeftOut
+from mercer.solvers.jackknife import Jackknife
 
 # Numbers in a table of predictions by machines that have not seen an example, at a time.
 _ENTRIES = 1 << 22
@@ -159,7 +159,7 @@ class WithIntervals:
     check_new: Any
     predict: Any
     conformal_: ConformalErrors
-    _left_out: LeftOut
+    _left_out: Jackknife
 
     def _fit(self, X: Any, y: Any, sample_weight: Any):
         problem = super()._fit(X, y, sample_weight)  # type: ignore[misc]
@@ -280,7 +280,7 @@ class WithIntervals:
             return "only the squared loss leaves them out in closed form"
         if problem is None:
             return "this machine doesn't hold its examples (they go into no file)"
-        return LeftOut.refusal(problem)
+        return Jackknife.refusal(problem)
 
     def _closed(self, targets: np.ndarray | None) -> None:
         """Leave out each example that the machine holds; it must hold those that were given."""
@@ -293,7 +293,7 @@ class WithIntervals:
                 "method='jackknife+' leaves out the examples of the fit, and y are other targets; "
                 "method='split' takes examples that were not fitted to"
             )
-        self._left_out = LeftOut(problem)
+        self._left_out = Jackknife(problem)
 
     def _others(self, known: ConformalErrors, X: Any) -> Callable[[slice], Band] | None:
         """What machines that have not seen an example say of points, (m, n, t)."""

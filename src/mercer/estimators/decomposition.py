@@ -376,6 +376,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelInputs)
         squares = squares - 2 * self.mean_function_(X) + self.mean_squared_norm_
         return np.maximum(squares - np.einsum("ij,ij->i", scores, scores), 0)
 
+    @follows_data
     def inverse_transform(self, T):
         """Points whose embeddings are near T (n, k): pre-images.
 
@@ -383,7 +384,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelInputs)
         first call learns the way back, from at most 2,000 examples, which takes about a second.
         """
         check_is_fitted(self, "function_")
-        T = check_array(T, dtype=[np.float64, np.float32])
+        T = check_array(on_host(T), dtype=[np.float64, np.float32])
         if T.shape[1] != self.n_components_:
             raise ValueError(f"T has {T.shape[1]} columns, but there are {self.n_components_} components")
         return like(self._preimages(T.astype(np.float64, copy=False)), T)

@@ -20,6 +20,7 @@ from mercer._words import Worded, translated
 from mercer._xp import as_csr, frozen, issparse, n_points
 from mercer.engines import Engine
 from mercer.estimators.elsewhere import FileToFile
+from mercer.estimators.machine_html import machine_html
 from mercer.estimators.tensors import engine_for, on_host, remember
 from mercer.functions import Function, KernelFunction
 from mercer.kernels import Finite, Gaussian, Precomputed
@@ -85,6 +86,10 @@ class KernelInputs(Worded, FileToFile, BaseEstimator):
     def asked_kernel(self) -> Kernel:
         """The kernel that was given, by whatever name."""
         return _resolve.kernel_of(self.kernel)
+
+    def _html_repr(self) -> str:
+        """What notebooks show: scikit-learn's diagram and, once fitted, what is known of the fit."""
+        return machine_html(self)
 
     def check_X(self, X: Any, kernel: Kernel, *, reset: bool) -> Any:
         """Points as this kernel takes them; `reset`: their features are those that `predict` will expect."""
@@ -280,9 +285,9 @@ def checked_labels(y: Any, several: bool = False) -> np.ndarray:
     """
     if several and issparse(y):
         y = y.toarray()
-    if several and not isinstance(y, np.ndarray) and hasattr(y, "__len__"):
+    if several and not hasattr(y, "ndim"):
         y = np.asarray(y)
-    if several and np.ndim(y) == 2 and np.shape(y)[1] > 1:
+    if several and (y.ndim > 2 or (y.ndim == 2 and y.shape[1] > 1)):
         y = check_array(y, dtype=None, ensure_min_samples=0, input_name="y")
     else:
         y = column_or_1d(y, warn=True)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, Self
 
 import numpy as np
 
-from mercer._params import Params, require_positive
+from mercer._params import Params, is_number, require_nonnegative, require_positive
 
 
 def _several(value: Any) -> bool:
@@ -26,7 +27,7 @@ def _floats(value: Any) -> Any:
 class FromC(Params):
     """λ = 1/(2 C Σw): what a machine minimising ½‖f‖² + C Σ w_i V_i would call C > 0.
 
-    Σw is the number of examples where they have no weights, and is known at fit.
+    Σw is the number of examples where they have no weights, and is known at fit. C = ∞ is λ = 0.
 
     >>> FromC(1.0).value(500)
     0.001
@@ -36,7 +37,8 @@ class FromC(Params):
         self.C = C
 
     def validate(self) -> None:
-        _require_positive(self.C, "C")
+        if not (is_number(self.C) and math.inf == self.C):
+            _require_positive(self.C, "C")
 
     def value(self, total: float) -> Any:
         """λ for examples whose weights add up to `total`."""
@@ -45,7 +47,7 @@ class FromC(Params):
 
 
 class FromAlpha(Params):
-    """λ = α/Σw: what a machine minimising Σ w_i V_i + α‖f‖² would call alpha > 0; Σw as in `FromC`.
+    """λ = α/Σw: what a machine minimising Σ w_i V_i + α‖f‖² would call alpha ≥ 0; Σw as in `FromC`.
 
     >>> FromAlpha(1.0).value(500)
     0.002
@@ -55,7 +57,10 @@ class FromAlpha(Params):
         self.alpha = alpha
 
     def validate(self) -> None:
-        _require_positive(self.alpha, "alpha")
+        if _several(self.alpha):
+            _require_positive(self.alpha, "alpha")
+        else:
+            require_nonnegative(self.alpha, "alpha")
 
     def value(self, total: float) -> Any:
         """λ for examples whose weights add up to `total`."""
@@ -92,11 +97,19 @@ def is_auto(lam: Any) -> bool:
     return isinstance(lam, str) and lam == "auto"
 
 
+def is_zero(lam: Any) -> bool:
+    """Is there to be no penalty?"""
+    if isinstance(lam, (FromC, FromAlpha)):
+        value = lam.value(1.0)
+        return not np.ndim(value) and bool(value == 0)
+    return is_number(lam) and lam == 0
+
+
 def check_lam(lam: Any) -> None:
     """Raise ValueError unless lam is "auto", a positive number, a `FromC` or a `FromAlpha`."""
     if is_auto(lam):
         return
-    if isinstance(lam, (FromC, FromAlpha)):
+    if isinstance(lam, (FromC, FromAlpha)) and not is_zero(lam):
         lam.validate()
     elif _several(lam) and len(lam):
         for each in lam:
@@ -106,7 +119,7 @@ def check_lam(lam: Any) -> None:
     elif isinstance(lam, bool) or not isinstance(lam, (int, float, np.number)) or not 0 < lam < np.inf:
         raise ValueError(
             f"lam must be a positive number, got {lam!r}: λ > 0 is what makes the solution unique "
-            "(lam='auto' chooses it)"
+            "(lam='auto' chooses it; squared, logistic and hinge loss know what λ = 0 means)"
         )
 
 

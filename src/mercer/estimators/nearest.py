@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer._threads import cpu_count, parallel_map
+from mercer._threads import cpu_count, interruptible, parallel_map
 from mercer._xp import issparse, shaped_like
 from mercer.engines import Engine
 from mercer.estimators.distances import Distance, NamedDistance, Nearness
@@ -37,6 +37,8 @@ _DIGITS = 64
 # surface of few dimensions: at most this share of log₂ n. Beyond, it has to enter almost every branch.
 _TREE_WIDTH, _TREE_WIDTH_AT_MOST, _TREE_SHARE = 8, 15, 0.5
 _NUMBERS_AT_ONCE = 1 << 20
+# So few points are looked up in a tree without threads.
+_FEW = 256
 _EPS = float(np.finfo(np.float64).eps)
 # K(X, X) of points that are no vectors is stored up to this size: half the calls of a Python function.
 _STORED_BYTES = 256 << 20
@@ -152,7 +154,7 @@ class NeighbourSearch:
         while len(rows):
             # As a list, because one neighbour asked for by number comes without an axis.
             ask = np.arange(1, width + same + 1)
-            g, near = self.tree.query(_double(X[rows]), ask, p=power, workers=cpu_count())
+            g, near = self._asked_of_tree(_double(X[rows]), ask, power)
             if near.max() == self.gaps.points.shape[0]:  # what a tree says of infinite distances
                 raise self.gaps.failure()
             if same:
@@ -164,6 +166,16 @@ class NeighbourSearch:
             # Those left have more equals at the edge than candidates.
             rows, width = rows[~done], min(2 * width, most)
         return index, None
+
+    def _asked_of_tree(self, X: np.ndarray, ask: np.ndarray, power: int) -> tuple[np.ndarray, np.ndarray]:
+        """Distances and neighbours, by SciPy's threads where there are many points.
+
+        Its threads write to arrays that an exception in their midst, such as Ctrl-C, would take from under
+        them: the main thread, which hears it, is elsewhere meanwhile.
+        """
+        if len(X) <= _FEW:
+            return self.tree.query(X, ask, p=power)
+        return interruptible(lambda: self.tree.query(X, ask, p=power, workers=cpu_count()))
 
     # -- distances --------------------------------------------------------------------------------
 

@@ -196,7 +196,7 @@ class KernelNearestNeighbors(NeighbourMachine):
         How many `kneighbors` finds, unless it is told.
     radius : float
         How far `radius_neighbors` looks, unless it is told; in the distance of the kernel (a Gaussian's is
-        at most √2, and ½ where k(x,z) = ⅞) or the metric.
+        at most √2, and ¾ where ‖x−z‖ = 0.81 σ) or the metric.
     search : "auto", "blocks" or "tree"; as in `KernelNeighborsClassifier`
     engine : "auto" or an Engine, what computes blocks
     metric : None, str or function of two points
@@ -231,7 +231,7 @@ class KernelNearestNeighbors(NeighbourMachine):
 
     kernel: Any = GAUSSIAN
     n_neighbors: int = 5
-    radius: float = 0.5
+    radius: float = 0.75
     search: Any = "auto"
     engine: Any = "auto"
     metric: Any = None

@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
+from mercer._notice import tell_part
 from mercer._params import require_count, require_flag
 from mercer._state import positions, require
 from mercer._warnings import frames_inside
@@ -162,6 +163,7 @@ class KernelPerceptron(Labelled, Coefficients, KernelInputs):
             rivals.append(rival)
             steps.append(epoch * n + where)
             history.append(len(found))
+            tell_part(f"perceptron, pass {len(history)}", n - len(found), n, "examples right")
             if not found:
                 break
         self.history_ = np.array(history)

@@ -20,6 +20,7 @@ from mercer.posterior import PAIR_BYTES, Observations
 from mercer.representations import Features, Full, Lasso, Nystrom, Representation
 from mercer.rows import Rows
 from mercer.solvers.cost import LARGEST_FACTOR, SQUARES, Shape, bytes_in_words
+from mercer.solvers.interior_shares import MOST_TOGETHER, InteriorShares
 
 # Up to here an exact solution takes seconds on an ordinary machine.
 _EXACT_LEAST_SQUARES = 10_000
@@ -146,7 +147,7 @@ def make_plan(
     if solver is None:
         solver = first(_solvers(loss, representation, shape))
     else:
-        reasons.append(f"{solver!r} was asked for")
+        reasons.append(solver.reason or f"{solver!r} was asked for")
     refusal = solver.refusal(loss, representation.penalty) or _misplaced(representation, solver, shape)
     if refusal is not None:
         raise solvers.IncompatibleError(refusal)
@@ -223,6 +224,8 @@ def _representations(kernel: Kernel, loss: Loss, sizes: Shape) -> Iterator[Optio
             f"{n:,} examples are few" if n <= _FEW_SWEPT else None,
         )
     limit = _EXACT_LEAST_SQUARES if loss.quadratic else _EXACT_JOINT if loss.joint else _EXACT_OTHER
+    if loss.simplex:
+        limit = min(limit, MOST_TOGETHER // sizes.outputs)
     need = n * n * sizes.itemsize * (1 if loss.quadratic else 2)
     if remote and not loss.joint:
         # Matrices are kept there if at all, products are fast, and so are factors up to some size.
@@ -241,6 +244,7 @@ def _representations(kernel: Kernel, loss: Loss, sizes: Shape) -> Iterator[Optio
             f"{objection}: solved in the sparse features of the kernel",
         )
     most = max(int(math.sqrt(max(0.5 * (free - sizes.vector_bytes), 0) / (SQUARES * 8))), 1)
+    most = min(most, MOST_TOGETHER // sizes.outputs) if loss.simplex else most
     m = min(Nystrom().size(kernel, n, d), most)
     limited = ", as many as memory allows" if m == most else ""
     yield Option(
@@ -296,6 +300,9 @@ def _solvers(loss: Loss, representation: Representation, shape: Shape) -> Iterat
     yield Option(solvers.Coordinate(), "penalty λ‖c‖₁: coordinate descent", other)
     if _swept(loss) and shape.sparse and shape.unknowns > _FEW_COUNTED:  # fewer can be factored
         yield Option(solvers.Dual(), f"{loss!r}, sparse features: its dual problem, an example at a time")
+    if loss.simplex:
+        said = f"{loss!r} is a maximum over shares of classes: an interior-point method"
+        yield Option(InteriorShares(), said)
     if _kinked(loss):
         yield from _for_kinks(loss, shape)
     if not loss.quadratic:
@@ -313,11 +320,11 @@ def _for_kinks(loss: Loss, shape: Shape) -> Iterator[Option]:
     if shape.full:
         yield Option(solvers.Dual(), f"{loss!r} has kinks: its dual problem, by working sets")
     few = shape.n <= _DUAL_FEATURES and not shape.remote
-    why = "" if loss.prices_offset else f", and {shape.n:,} examples are few"
+    why = "" if loss.priced else f", and {shape.n:,} examples are few"
     yield Option(
         solvers.Dual(),
         f"{loss!r} has kinks{why}: its dual problem",
-        None if loss.prices_offset or few else f"{shape.n:,} examples are many for one pair after the other",
+        None if loss.priced or few else f"{shape.n:,} examples are many for one pair after the other",
     )
     yield Option(
         solvers.Smoothing(), f"{loss!r} has kinks: rounded off more and more finely, to a stated duality gap"

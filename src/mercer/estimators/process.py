@@ -80,6 +80,14 @@ class Process(Numbered):
             )
         return self._problem
 
+    def require_noise(self, what: str) -> None:
+        """Refuse machines without a penalty."""
+        if getattr(self, "lam_", None) == 0:
+            raise ValueError(
+                f"{what} needs λ > 0, which is the variance of the noise: this machine has lam=0, and goes "
+                "through its examples where it can"
+            )
+
     def _require_process(self, what: str) -> None:
         """Refuse machines that are no Gaussian process."""
         if not hasattr(self, "loss_"):
@@ -169,6 +177,9 @@ class Process(Numbered):
     ) -> Posterior:
         check_is_fitted(self, "function_")
         seen = self._observations(what)
+        self.require_noise(what)
+        if getattr(self, "indefinite", None) in ("clip", "flip"):
+            raise ValueError(f"{what} needs a kernel whose matrix was not changed: leave out indefinite=")
         if not getattr(self, "_definite", True):
             raise ValueError(
                 f"{self.kernel_!r} is no kernel on these points (its matrix is not semidefinite): "

@@ -67,8 +67,8 @@ class KernelRadiusNeighborsClassifier(NeighbourVotes, RadiusMachine):
     ----------
     kernel, search, engine, metric, metric_params : as in `KernelNearestNeighbors`
     radius : float
-        Who is at most that far answers. A Gaussian's distances are at most √2, and ½ where k(x,z) = ⅞, at
-        ‖x−z‖ = 0.52 σ.
+        Who is at most that far answers. A Gaussian's distances are at most √2, and ¾ where k(x,z) = 0.72, at
+        ‖x−z‖ = 0.81 σ.
     weights : "uniform", "distance" or function of an array of distances
         As in `KernelNeighborsClassifier`; a function gets a row of distances for each of a few points that
         have equally many neighbours.
@@ -90,11 +90,11 @@ class KernelRadiusNeighborsClassifier(NeighbourVotes, RadiusMachine):
     >>> print(machine.fit(X, y).predict([[0.5], [5.0], [11.0]]))
     ['low' 'far' 'high']
     >>> machine.predict_proba([[1.5]]).round(2)  # classes in order: high, low
-    array([[0.5, 0.5]])
+    array([[0.33, 0.67]])
     """
 
     kernel: Any = GAUSSIAN
-    radius: float = 0.5
+    radius: float = 0.75
     weights: Any = "uniform"
     search: Any = "auto"
     engine: Any = "auto"
@@ -195,7 +195,7 @@ class KernelRadiusNeighborsRegressor(NeighbourMeans, RadiusMachine):
     """
 
     kernel: Any = GAUSSIAN
-    radius: float = 0.5
+    radius: float = 0.75
     weights: Any = "uniform"
     search: Any = "auto"
     engine: Any = "auto"

@@ -54,6 +54,10 @@ class KernelRegressor(Process, Regressor):
     warm_start : bool
         Begin where the last fit ended, if that had as many coefficients: for a path of λ. Of use with solvers
         that go step by step; the solution is the same.
+    indefinite : None, "clip", "flip" or "allow"
+        What to do with a function that is no kernel on the examples: refuse it, unless it says that it is
+        wanted; take negative eigenvalues of its matrix for 0, or for positive, and answer new points by the
+        same change; or take it as it is, with a warning (a stationary point is found then). See `plan_`.
 
     Attributes
     ----------
@@ -79,7 +83,10 @@ class KernelRegressor(Process, Regressor):
     engine: Any = "auto"
     offset: bool = True
     warm_start: bool = False
+    indefinite: str | None = None
     random_state: Any = None
+
+    _takes_zero = True
 
     @property
     def _keeps_problem(self) -> bool:  # type: ignore[override]
@@ -109,7 +116,9 @@ class KernelRidge(Process, Regressor):
         λ. "auto" chooses it by leaving one out (of a part of the rows, where they are many), at the
         price of two or three more fits; the value is `lam_`, the reason in `plan_`. scikit-learn's
         ``KernelRidge(alpha=a)`` is ``lam = a/n``: see `from_alpha`. With several targets also a list, one
-        λ for each of them; ``FromAlpha([a, b])``, too.
+        λ for each of them; ``FromAlpha([a, b])``, too. 0: of all f that fit best (through all examples, if
+        there are such) the one of least norm; ``solution_.certificate.condition`` says how well that is
+        determined.
     representation : "auto", "full", "nystrom", "features" or a Representation
     solver : "auto", "cholesky", "cg", "newton", "descent" or a Solver
     engine : "auto" or an Engine
@@ -157,6 +166,7 @@ class KernelRidge(Process, Regressor):
     offset: bool = True
     random_state: Any = None
 
+    _takes_zero = True
     _keeps_problem = True  # for leave-one-out, and for posteriors
 
     def loss_for(self, y) -> Loss:
@@ -170,6 +180,7 @@ class KernelRidge(Process, Regressor):
         """
         if "_loo" not in self.__dict__ or self._loo[0] is not self.solution_:
             problem = self.training_problem("loo_residuals")
+            self.require_noise("loo_residuals")
             short = loo.shortage(problem)
             if short is not None:
                 raise ValueError(short)

@@ -2,30 +2,25 @@
 
 from __future__ import annotations
 
-import numbers
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
-from sklearn.base import OutlierMixin
-from sklearn.utils.validation import _num_samples, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
-from mercer._state import NUMBER, require_held
+from mercer._state import require_held
 from mercer._xp import take
 from mercer.engines import available_memory
 from mercer.estimators.base import KernelMachine
 from mercer.estimators.calibration import Calibration
 from mercer.estimators.classification import Classifier
 from mercer.estimators.inputs import GAUSSIAN
-from mercer.estimators.lam import FromC
+from mercer.estimators.lam import FromC, is_auto, is_zero
+from mercer.estimators.nu import HardMargin, NuHinge, NuTube, require_share
 from mercer.estimators.regression import Regressor
 from mercer.estimators.tensors import follows_data, on_host
 from mercer.functions import KernelFunction
 from mercer.losses import EpsilonInsensitive, Hinge, Loss
-from mercer.losses.base import Array, floating
-from mercer.losses.coding import TargetCoding
-from mercer.losses.dual import DualForm
 from mercer.losses.pairs import PairCoding
 
 _SHARE = 0.6
@@ -59,7 +54,12 @@ class SupportVectors(KernelMachine):
     def margin(self) -> np.ndarray | float:
         """1/‖f‖: how far from the boundary, in feature space, scores reach ±1 (for each output)."""
         check_is_fitted(self, "function_")
-        size = self.function_ @ self.function_
+        if getattr(self.plan_.representation, "indefinite", None) and self.solution_.dual_coef is not None:
+            # In the space of the changed kernel, where f is Σ c_i k̃(x_i, ·).
+            values = np.asarray(self.function_(self.support_vectors_)).reshape(len(self.support_), -1)
+            size = np.squeeze((self._dual()[self.support_] * values).sum(axis=0))
+        else:
+            size = self.function_ @ self.function_
         size = np.sqrt(np.maximum(np.asarray(size), 0))
         with np.errstate(divide="ignore"):
             margin = 1 / size
@@ -75,7 +75,8 @@ class SupportVectors(KernelMachine):
         problem = super()._fit(X, y, sample_weight)
         # Centres and features do not keep the examples.
         self._vectors = None
-        if not problem.full and self.solution_.dual_coef is not None:
+        repaired = getattr(self.plan_.representation, "indefinite", None) is not None
+        if (repaired or not problem.full) and self.solution_.dual_coef is not None:
             points = self.check_new(X)
             self._vectors = take(points, self.support_)
         return problem
@@ -95,11 +96,16 @@ class KernelSVC(SupportVectors, Classifier):
     lam : "auto", float > 0, FromC(C) or FromAlpha(alpha)
         λ. "auto" begins with C = 1 (where k(x,x) = 1; with fewer than 40 rows it stays there) and goes down
         or up as long as the loss on rows not fitted to falls; the value is `lam_`, the reason in `plan_`.
-        ``FromC(C)`` is λ = 1/(2 C Σw), whatever the number of examples turns out to be.
+        ``FromC(C)`` is λ = 1/(2 C Σw), whatever the number of examples turns out to be. No penalty, 0 or
+        C = ∞, is the hard margin: the f of least norm with y_i (f(x_i) + b) ≥ 1 for all examples. Where there
+        is none, fit says so. It is that of every C from some value on, and `lam_` is the λ of that value.
     solver : "auto", "dual", "smoothing" or a Solver
     representation, engine, offset, random_state : as in `KernelRidge`
     multiclass : "ovo" or "ovr"
-    class_weight : as in `KernelClassifier`
+    class_weight, indefinite : as in `KernelClassifier`
+    nu : float, 0 < ν ≤ 1, or None
+        ν in place of λ: at most this share of the examples, by weight, is on the wrong side of its margin,
+        and at least this share are support vectors. `lam_` is the λ that comes to (with pairs, one for each).
     probability : bool
         Learn probabilities from five-fold out-of-sample scores at fit. They never contradict `predict`.
     warm_start : bool
@@ -132,12 +138,46 @@ class KernelSVC(SupportVectors, Classifier):
     offset: bool = True
     multiclass: str = "ovo"
     class_weight: Any = None
+    nu: float | None = None
     probability: bool = False
     warm_start: bool = False
+    indefinite: str | None = None
     random_state: Any = None
 
     def loss_for(self, y) -> Loss:
-        return Hinge()
+        if self.nu is not None:
+            return NuHinge()
+        return HardMargin() if is_zero(self.lam) else Hinge()
+
+    def _asked_lam(self):
+        if self.nu is not None:
+            require_share(self.nu)
+            if not is_auto(self.lam):
+                raise ValueError(
+                    f"nu and lam both say how much errors cost: leave out lam={self.lam!r}, or nu"
+                )
+        elif not is_zero(self.lam):
+            return super()._asked_lam()
+        if not self.offset:
+            what = f"nu={self.nu!r}" if self.nu is not None else f"lam={self.lam!r}"
+            raise ValueError(f"{what} is of a margin on both sides of an offset; it needs offset=True")
+        return FromC(1.0)  # which only sets the scale of what is divided by the margin in the end
+
+    def _adapt(self, problem):
+        problem = super()._adapt(problem)
+        if not problem.loss.prices_kink:
+            return problem
+        nu = 1.0 if self.nu is None else float(self.nu)
+        if self.nu is not None:
+            sums = np.stack([problem.w @ (problem.y == sign) for sign in (1, -1)])
+            most = float((2 * sums.min(axis=0) / sums.sum(axis=0)).min())
+            if nu > most * (1 + 1e-12):
+                few = " of a pair" if problem.y.shape[1] > 1 else ""
+                raise ValueError(
+                    f"nu={self.nu!r} is infeasible: with classes as unequal as these it is at most "
+                    f"{most:.4g}, twice the share (by weight) of the smaller class{few}"
+                )
+        return replace(problem, kink_price=nu)
 
     def _encode(self, loss, y):
         if self.multiclass not in ("ovo", "ovr"):
@@ -192,6 +232,8 @@ class KernelSVC(SupportVectors, Classifier):
     def _group(self, labels: np.ndarray) -> None:
         """A support vector has a say in the pairs of its own class only: of use where pairs are many."""
         f = self.function_
+        if self.indefinite in ("clip", "flip"):
+            return
         if isinstance(f, KernelFunction) and isinstance(self.coding_, PairCoding) and len(f) == len(labels):
             width = f.points.shape[1] if f.kernel.vectors else np.inf
             if self.coding_.n_outputs > 2 * width:
@@ -238,9 +280,14 @@ class KernelSVR(SupportVectors, Regressor):
     epsilon : float ≥ 0
         The error that costs nothing, in the units of y.
     representation, solver, engine, offset, warm_start, random_state : as in `KernelSVC`
+    nu : float, 0 < ν ≤ 1, or None
+        ν in place of ε, which is then found: at most this share of the examples, by weight, is outside the
+        tube, and at least this share are support vectors. lam="auto" goes by absolute errors then.
+    indefinite : as in `KernelClassifier`
 
     Attributes
     ----------
+    loss_ : EpsilonInsensitive, with the ε that was used
     support_, support_vectors_, dual_coef_ : the examples outside the tube or on its edge, their coefficients
     function_, coef_, intercept_, kernel_, lam_, solution_, plan_ : as in `KernelRidge`
 
@@ -261,114 +308,28 @@ class KernelSVR(SupportVectors, Regressor):
     solver: Any = "auto"
     engine: Any = "auto"
     offset: bool = True
+    nu: float | None = None
     warm_start: bool = False
+    indefinite: str | None = None
     random_state: Any = None
 
     def loss_for(self, y) -> Loss:
-        return EpsilonInsensitive(self.epsilon)
-
-
-# Relative to ρ. Free support vectors lie on the edge, and no rounding should throw them out.
-EDGE = 1e-8
-
-
-class _Below(Loss):
-    """V(s) = max(0, −s): what lies below the level costs."""
-
-    smooth = False
-    prices_offset = True
-
-    def value(self, y: ArrayLike, s: ArrayLike) -> Array:
-        return np.maximum(-floating(s), 0)
-
-    def grad(self, y: ArrayLike, s: ArrayLike) -> Array:
-        s = floating(s)
-        return -(s < 0).astype(s.dtype)
-
-    def dual(self, y: ArrayLike) -> DualForm:
-        y = floating(y)
-        return DualForm(np.zeros_like(y), np.zeros_like(y), np.ones_like(y))
-
-
-@dataclass(eq=False, repr=False)
-class KernelOneClass(OutlierMixin, SupportVectors):
-    """A region that holds most of the data: f(x) ≥ ρ, at most a share ν of the examples outside.
-
-    minimise ½‖f‖² − ν Σw ρ + Σ w_i max(0, ρ − f(x_i)). In terms of this library's objective: the loss is
-    max(0, −s), the offset b = −ρ is paid ν for, and λ = 1/(2 Σw), which only sets the scale of f.
-
-    Parameters
-    ----------
-    kernel : Kernel, str or function of two points
-    nu : float, 0 < ν ≤ 1
-        At most this share of the examples is outside, and at least this share are support vectors.
-    representation, solver, engine, warm_start, random_state : as in `KernelSVC`
-
-    Attributes
-    ----------
-    offset_ : ρ
-    support_, support_vectors_, dual_coef_ : the support vectors, their coefficients
-    function_, coef_, kernel_, solution_, plan_ : as in `KernelRidge`
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from mercer import KernelOneClass
-    >>> X = np.random.default_rng(0).standard_normal((200, 2))
-    >>> machine = KernelOneClass(nu=0.1).fit(X)
-    >>> machine.predict([[0.0, 0.0], [6.0, 6.0]]).tolist()
-    [1, -1]
-    >>> bool((machine.predict(X) == -1).mean() <= 0.1)
-    True
-    """
-
-    lam = FromC(1.0)
-    offset = True
-    holds = {"offset_": NUMBER}
-
-    kernel: Any = GAUSSIAN
-    nu: float = 0.5
-    representation: Any = "auto"
-    solver: Any = "auto"
-    engine: Any = "auto"
-    warm_start: bool = False
-    random_state: Any = None
-
-    takes_rows = False  # the price of its offset is none that a pass over rows could set
-
-    def loss_for(self, y):
-        return _Below()
-
-    def _check_y(self, y):
-        return y
+        return EpsilonInsensitive(self.epsilon) if self.nu is None else NuTube()
 
     def _encode(self, loss, y):
-        return np.ones((len(y), 1)), TargetCoding(loss, True, 1)
+        if self.nu is not None:
+            require_share(self.nu)
+            if not self.offset:
+                raise ValueError(
+                    f"nu={self.nu!r} is of errors on both sides of an offset; it needs offset=True"
+                )
+            if y.ndim == 2 and y.shape[1] > 1:
+                raise ValueError(
+                    f"nu={self.nu!r} finds one ε, and y has {y.shape[1]} columns: fit a machine for each "
+                    "(sklearn.multioutput.MultiOutputRegressor), or say epsilon"
+                )
+        return super()._encode(loss, y)
 
     def _adapt(self, problem):
-        return replace(super()._adapt(problem), offset_price=float(self.nu))
-
-    def fit(self, X, y=None, sample_weight=None):
-        """Fit to examples; y is not used."""
-        if isinstance(self.nu, bool) or not isinstance(self.nu, numbers.Real) or not 0 < float(self.nu) <= 1:
-            raise ValueError(f"nu must be a number between 0 (not included) and 1, got {self.nu!r}")
-        self._fit(X, np.ones(_num_samples(on_host(X))), sample_weight)
-        self.offset_: float = -self.intercept_
-        return self
-
-    @follows_data
-    def score_samples(self, X):
-        """f(x): the larger, the more like the examples."""
-        return self.decision_function(on_host(X)) + self.offset_
-
-    @follows_data
-    def decision_function(self, X):
-        """f(x) − ρ: negative outside; on the edge, to rounding, exactly 0."""
-        decision = self.scores(X)[:, 0]
-        decision[np.abs(decision) <= EDGE * abs(self.offset_)] = 0
-        return decision
-
-    @follows_data
-    def predict(self, X):
-        """1 inside, −1 outside."""
-        return np.where(self.decision_function(on_host(X)) >= 0, 1, -1)
+        problem = super()._adapt(problem)
+        return problem if self.nu is None else replace(problem, kink_price=float(self.nu))

@@ -16,6 +16,7 @@ from mercer._state import is_storable
 from mercer.io import kinds, many
 from mercer.io.errors import ModelFileError
 from mercer.io.objects import ObjectKind, PipelineKind
+from mercer.io.transformers import NAMES, TransformerKind
 
 KINDS: tuple[kinds.Kind, ...] = (
     kinds.SequenceKind(list),
@@ -31,6 +32,7 @@ KINDS: tuple[kinds.Kind, ...] = (
     kinds.SparseKind(),
     kinds.RandomKind(),
     PipelineKind(),
+    TransformerKind(),
     ObjectKind(),
 )
 BY_NAME: dict[Any, kinds.Kind] = {kind.name: kind for kind in KINDS}
@@ -202,6 +204,12 @@ def _described(x: Any) -> str:
         return (
             f"the Python function or class {getattr(x, '__qualname__', x)}: files hold data, not code. Use "
             "one of mercer's kernels, losses or feature maps there"
+        )
+    if cls.__module__.startswith("sklearn.") and is_storable(cls):
+        why = ", whose function is code" if cls.__name__ == "FunctionTransformer" else ""
+        return (
+            f"a {cls.__name__} of {cls.__module__}{why}. Of scikit-learn files hold {', '.join(NAMES)} and "
+            "pipelines of these: save the parts that are among them, or use pickle, for readers who trust you"
         )
     if is_storable(cls):
         return (

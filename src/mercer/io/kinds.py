@@ -19,7 +19,7 @@ Put = Callable[[Any, str], Any]
 Get = Callable[[Any], Any]
 
 # So many keys of a dict may have one hash; of those nobody has chosen, hardly two do.
-_MOST_ALIKE = 16
+MOST_ALIKE = 16
 # NumPy's characters have four bytes.
 _CHARACTER, _PADDING = 4, 64
 
@@ -78,7 +78,7 @@ class DictKind(Kind):
         pairs = [(get(k), get(v)) for k, v in (_list(pair, 2) for pair in _list(row["items"]))]
         # Keys that share a hash, as numbers can be made to, are compared each with each.
         hashes = np.sort(np.array([hash(k) for k, _ in pairs], dtype=np.int64))
-        if (hashes[_MOST_ALIKE:] == hashes[:-_MOST_ALIKE]).any():
+        if (hashes[MOST_ALIKE:] == hashes[:-MOST_ALIKE]).any():
             raise ModelFileError("the keys of a dict were chosen to make it slow")
         return dict(pairs)
 

@@ -20,6 +20,7 @@ from mercer import _state
 from mercer._state import is_storable
 from mercer.io.errors import ModelFileError
 from mercer.io.kinds import Kind
+from mercer.io.transformers import require_widths
 
 _UNKNOWN = "which this mercer has not: was it written by a newer one?"
 
@@ -66,7 +67,7 @@ class ObjectKind(Kind):
 
 
 class PipelineKind(Kind):
-    """scikit-learn's Pipeline, with steps of mercer's."""
+    """scikit-learn's Pipeline, with steps of mercer's, and those of scikit-learn's that files hold."""
 
     name = "pipeline"
     fields = ("steps", "verbose")
@@ -87,7 +88,9 @@ class PipelineKind(Kind):
         named = isinstance(steps, list) and _state.fits(steps, list[tuple[str, BaseEstimator | str]])
         if not named:
             raise ModelFileError("a pipeline is not made of named steps")
-        return Pipeline(steps, verbose=bool(get(row["verbose"])))
+        made = Pipeline(steps, verbose=bool(get(row["verbose"])))
+        require_widths(made)
+        return made
 
 
 def _check_attribute(cls: type, name: str) -> None:

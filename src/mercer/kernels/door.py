@@ -117,16 +117,18 @@ def _lanczos(M: np.ndarray, used: np.ndarray, rng: np.random.Generator) -> tuple
     return Q.T @ vectors[:, 0], float(values[0]), float(np.abs(values).max())
 
 
-def admit(kernel: Kernel, points: Any, consequence: str, stacklevel: int = 2) -> bool:
+def admit(
+    kernel: Kernel, points: Any, consequence: str, stacklevel: int = 2, *, allowed: bool = False
+) -> bool:
     """Refuse what is no kernel on these points; warn, if that is the wish. Is it one, as far as is known?
 
     `consequence` says what a machine makes of such a function; without any, nothing is said. `stacklevel` is
-    that of a warning by whoever calls this.
+    that of a warning by whoever calls this. `allowed`: the wish is the machine's, not only the kernel's.
     """
     against = doubt(kernel, points)
     if against is None:
         return True
-    if against.c is None or not kernel.indefinite:
+    if against.c is None or not (kernel.indefinite or allowed):
         raise NotAKernel(_refusal(kernel, against), against)
     if consequence:
         said = f"{kernel!r} is {against.reason} on these points: {consequence}"

@@ -33,7 +33,7 @@ def clusters(fields: Fields) -> dict[str, Any]:
     seed = fields.count("seed", 0, 2**31 - 1, 0)
 
     def run(start: Any, tries: int, iterations: int) -> KernelKMeans:
-        options = {"n_init": tries, "max_iter": iterations, "tol": 0.0, "random_state": seed}
+        options: dict[str, Any] = {"n_init": tries, "max_iter": iterations, "tol": 0.0, "random_state": seed}
         try:
             return KernelKMeans(kernel, k, init=start, normalized=cut, **options).fit(X)
         except ValueError:

@@ -2,6 +2,7 @@
 
 from mercer.losses.base import Loss
 from mercer.losses.counts import Poisson
+from mercer.losses.crammer_singer import CrammerSinger
 from mercer.losses.function import FunctionLoss
 from mercer.losses.margin import Exponential, Hinge, Logistic, ModifiedHuber, SquaredHinge
 from mercer.losses.multinomial import Multinomial
@@ -17,6 +18,7 @@ from mercer.losses.regression import (
 
 __all__ = [
     "Absolute",
+    "CrammerSinger",
     "EpsilonInsensitive",
     "Exponential",
     "FunctionLoss",

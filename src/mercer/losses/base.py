@@ -61,6 +61,10 @@ def expit(a: Array) -> Array:
     return a.recorder.apply("expit", a) if isinstance(a, Symbol) else special.expit(a)
 
 
+class NoMargin(ValueError):
+    """Where a margin was to be found there is none; the message says what to do."""
+
+
 @dataclass(frozen=True, eq=False)
 class HessianRoot:
     """A matrix R for each example, with R Rᵀ the Hessian of V in that example's scores.
@@ -122,10 +126,14 @@ class Loss(Params, ABC):
     has_probability: bool = False
     # Is every output treated alike? (Not by one that stands for several quantiles.)
     alike: bool = True
+    # Is it, with several outputs, a maximum over shares of classes? (see `CrammerSinger`)
+    simplex: bool = False
     # Has the offset a price of its own, as in one-class problems? (`Problem.offset_price`)
     prices_offset: bool = False
     # Has it a parameter that is to be found with f? Then it says what `mercer.solvers.targets` asks for.
     unsettled: bool = False
+    # Has its kink one, so that it is found (`Problem.kink_price`)? Then `settled` says what the loss becomes.
+    prices_kink: bool = False
     # What a refusal suggests for a loss with kinks.
     refusal_hint: str = "use solver='dual' (exact) or solver='smoothing' (for many examples)"
 
@@ -207,6 +215,18 @@ class Loss(Params, ABC):
     def dual(self, y: ArrayLike) -> DualForm:
         """Return V as a maximum over lines or parabolas, if it is one: the dual solver needs that."""
         raise NotImplementedError(f"{type(self).__name__} is no maximum over lines or parabolas.")
+
+    def settled(self, kink: float, doubt: float = 0.0) -> tuple[Loss, float]:
+        """(a loss without a price, a scale): V with this kink is scale·loss(y, s/scale).
+
+        NoMargin where the scale is not above 0, as far as scores in `doubt` by so much tell.
+        """
+        raise NotImplementedError(f"the kink of {type(self).__name__} has no price")
+
+    @property
+    def priced(self) -> bool:
+        """Is there something that has a price of its own? Few solvers know of that."""
+        return self.prices_offset or self.prices_kink
 
     @property
     def has_dual(self) -> bool:

@@ -144,7 +144,7 @@ class ScaledHuber(ResidualLoss):
     >>> y = 3 * X[:, 0] + 0.1 * np.cos(40 * X[:, 0]); y[5] = 50.0
     >>> machine = KernelRegressor("linear", ScaledHuber(scale=None), lam=1e-6).fit(X, y)
     >>> machine.coef_.round(1).tolist(), round(machine.loss_.scale, 2)
-    ([3.0], 0.12)
+    ([3.0], 0.07)
     """
 
     def __init__(self, epsilon: float = 1.35, scale: Any = 1.0):

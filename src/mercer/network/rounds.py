@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from mercer._notice import tell_part
 from mercer.network.faults import Faults
 from mercer.network.node import Message, NodeSetup
 
@@ -102,6 +103,7 @@ def run_rounds(
         course.log += log
         course.rounds, before = r + 1, up
         course.up = np.isin(np.arange(n), list(quiet))
+        tell_part("network", r + 1, max_rounds, "rounds at most")
         if record:
             course.history.append(carrier.solutions())
         if r >= settled and quiet and min(quiet.values()) > horizon:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import is_classifier
 
+from mercer._notice import tell_part
 from mercer.online.stopping import Stopping
 
 
@@ -70,7 +71,8 @@ class InPasses:
             judged = points[apart], y[apart], weight[apart]
             points, targets, weight = points[learned], targets[learned], weight[learned]
         progress, self.n_passes_ = Progress(rule or Stopping()), 0
-        for _ in range(passes):
+        for done in range(passes):
+            tell_part("learning", done * len(targets), passes * len(targets), "examples")
             before = self.cumulative_loss_
             scores = self.learner_.learn(points, targets, weight)
             self._follow(scores, targets, weight)

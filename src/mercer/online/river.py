@@ -257,9 +257,6 @@ class RiverMixin(OnlineMachine):
 
     @property
     def _tags(self) -> set:
-        return self._more_tags()
-
-    def _more_tags(self) -> set:
         return set()
 
     @classmethod

@@ -21,7 +21,7 @@ from mercer.estimators.base import KernelMachine
 from mercer.estimators.calibration import Calibration
 from mercer.estimators.inputs import KernelInputs
 from mercer.estimators.neighbours import KernelNeighbours
-from mercer.estimators.svm import EDGE
+from mercer.estimators.one_class import EDGE
 from mercer.losses.several import SeveralLabels
 from mercer.online.machine import OnlineMachine
 from mercer.onnx import answers

@@ -36,7 +36,8 @@ def in_float64(kernel: Kernel, X: Any) -> Any:
 class Built:
     """A, B of the problem, and the way from coefficients to a function.
 
-    `facing` makes A of other points; it can be sent to where they are. None: there is no such way.
+    `facing` makes A of other points; it can be sent to where they are. None: there is no such way. `remark`
+    is what a plan should say that was not known before.
 
     Examples
     --------
@@ -55,6 +56,7 @@ class Built:
     B: Operator
     lift: Callable[[np.ndarray], Function]
     facing: Callable[[np.ndarray], Operator] | None = None
+    remark: str = ""
 
 
 class Representation(Params):

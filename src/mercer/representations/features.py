@@ -134,7 +134,7 @@ class ElasticNet(Features):
     >>> X[:, 1] = X[:, 0]
     >>> net = ElasticNet(l1_ratio=0.5)
     >>> KernelRegressor(Linear(), lam=0.5, representation=net).fit(X, X[:, 0]).coef_.round(2).tolist()
-    [0.38, 0.38, 0.0]
+    [0.42, 0.42, 0.0]
     """
 
     name = "elastic_net"

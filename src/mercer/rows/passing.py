@@ -73,8 +73,11 @@ def progress(
     the second pass on, about how many seconds are left. How many passes a fit takes is not known before its
     end: about 10 for smooth losses and 7 for those with kinks, besides a look at all rows and the
     certificate. In memory a line has the iteration of the solver (conjugate gradients, Newton's method, the
-    dual solver) and what it measured there, the columns that are factored, or the rows a λ path has been
-    through.
+    dual solver, k-means, eigenvectors) and what it measured there, the columns that are factored, the rows a
+    λ path has been through, the passes of machines that learn one example at a time, or the rounds of a
+    network. `mercer.fit` and its estimators say what they are at, and so do searches (`tune`).
+
+    This is what other libraries call verbose: no machine has a parameter for it.
 
     Parameters
     ----------

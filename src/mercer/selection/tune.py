@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from mercer._notice import line_teller
 from mercer.selection.defaults import complete, with_objects
 from mercer.selection.dimensions import Space, dimension_of
 from mercer.selection.objectives import CrossValidation, Data, LeaveOneOut, Objective, configured, copies
@@ -211,14 +212,15 @@ class TuningSearch:
         return [trial]
 
     def _tell(self, history: Sequence[TuningTrial]) -> None:
-        if self.progress is None:
-            return
         text = f"{len(history)} trial{'s' if len(history) > 1 else ''}"
         if any(t.ok for t in history):
             best = best_of(history).score
             text += f", best {self.objective.words} {-best if self.objective.minimised else best:.4g}"
         else:
             text += f", all failed so far: {history[-1].error}"
+        if self.progress is None:
+            line_teller()(text)
+            return
         share = 1 - self.clock.left / self.clock.seconds if self.clock.seconds < math.inf else 0.0
         self.progress(text, min(max(len(history) / self.limit, share), 1.0))
 

@@ -36,8 +36,9 @@ class Solver(Params):
     """Contract: `requires` (capabilities) and `run(problem)` → Solution; its price in `passes`, `memory`.
 
     Capabilities a problem may have: "quadratic" (the loss is squared error), "smooth" (it has a
-    derivative), "curved" (and a second one), "dual" (it is a maximum over lines or parabolas), "ridge" (the
-    penalty is a quadratic form), "lasso" (it is λ‖c‖₁, or an elastic net).
+    derivative), "curved" (and a second one), "dual" (it is a maximum over lines or parabolas), "simplex"
+    (over shares of classes), "ridge" (the penalty is a quadratic form), "lasso" (it is λ‖c‖₁, or an elastic
+    net).
 
     Examples
     --------
@@ -53,12 +54,15 @@ class Solver(Params):
     requires: frozenset[str] = frozenset({"ridge"})
     # About how often it goes over all examples.
     passes = 100
+    # Why there is no other, where that is so.
+    reason = ""
     # Can it note where it is, and go on there?
     resumes = False
 
     def refusal(self, loss: Any, penalty: str) -> str | None:
         """Why this solver can't take such a problem, with a way out; None if it can."""
-        has = {penalty, *(name for name in ("quadratic", "smooth", "curved") if getattr(loss, name))}
+        declared = ("quadratic", "smooth", "curved", "simplex")
+        has = {penalty, *(name for name in declared if getattr(loss, name))}
         has |= {"dual"} if loss.has_dual else set()
         way = "use solver='newton'" if loss.smooth else loss.refusal_hint
         for need in sorted(self.requires - has, key=list(_ADVICE).index):
@@ -127,6 +131,7 @@ _ADVICE = {
     "lasso": "minimises with the penalty λ‖c‖₁; use it with representation=Lasso(), or another solver here",
     "quadratic": "solves linear systems and needs the Squared() loss, not {loss!r}; {way}",
     "dual": "needs a loss that is a maximum over lines or parabolas, which {loss!r} is not; {way}",
+    "simplex": "needs a loss that is a maximum over shares of classes, which {loss!r} is not; {way}",
     "smooth": "needs a differentiable loss, which {loss!r} is not; {loss.refusal_hint}",
     "curved": "needs second derivatives, and {loss!r} defines no hess; define it, or use solver='descent'",
     "ridge": "minimises with the penalty λ‖f‖²; a Lasso representation needs solver='coordinate'",

@@ -149,6 +149,9 @@ def _apart(problem: Problem, scores: np.ndarray, losses: np.ndarray, u: np.ndarr
     """The mean of w_i (V + V* − u s), and what it costs to make Σ w_i u_i exactly 0."""
     if not dual:
         return _unbalanced(problem, scores, u)
+    if not problem.loss.has_dual:
+        young = losses + problem.loss.conjugate(problem.y, u) - (u * scores).sum(axis=1)
+        return problem.mean(np.where(problem.w > 0, np.maximum(young, 0.0), 0.0))
     form, a = problem.loss.dual(problem.y), -u
     young = losses - a * (form.centre - scores) + form.kink * np.abs(a) + 0.5 * form.curvature * a * a
     return problem.mean(np.maximum(young, 0.0)) + _missing(problem, scores, u)
@@ -268,7 +271,7 @@ def _evened(problem: Problem, slopes: np.ndarray) -> np.ndarray:
 
     They are slopes of V still, since 0 is one.
     """
-    if not problem.offset or problem.offset_price:
+    if not problem.offset or problem.offset_price or problem.loss.joint:
         return slopes
     rho = problem.weighted(slopes)
     up, down = (np.maximum(sign * rho, 0.0).sum(axis=0) for sign in (1, -1))

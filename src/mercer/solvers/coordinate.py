@@ -16,7 +16,7 @@ from mercer.solvers.base import Solver, warn_if_unconverged
 from mercer.solvers.certify import best_constant
 from mercer.solvers.coordinate_loop import descend
 from mercer.solvers.cost import LARGEST_FACTOR
-from mercer.solvers.penalised import NEAR, Centred, penalty_of, worth
+from mercer.solvers.penalised import NEAR, CentredFeatures, penalty_of, worth
 from mercer.solvers.problem import Problem, Solution
 
 _EPS = float(np.finfo(float).eps)
@@ -71,7 +71,7 @@ class Coordinate(Solver):
     def run(self, problem: Problem) -> Solution:
         self.validate()
         refuse(self, problem)
-        centred = Centred.of(problem)
+        centred = CentredFeatures.of(problem)
         t = problem.y.shape[1]
         groups = [list(range(t))] if problem.loss.joint else [[j] for j in range(t)]
         C, b, history = np.zeros((problem.A.shape[1], t)), np.zeros(t), []

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mercer._notice import tell
+
 # A pass costs as much for a few vectors as for one, and those beyond the wanted ones make it need fewer.
 _BEYOND = 10
 # Blocks kept until the best of them are taken and the others forgotten.
@@ -77,6 +79,7 @@ def largest_eigenpairs(
         status = "converged" if worst <= tol or size == n else ""
         waited = 0 if worst < 0.7 * best else waited + 1
         best = min(best, worst)
+        tell("eigenvectors", passes, "residual", worst, tol)
         if not status and waited >= _PATIENCE and worst <= _NEAR:
             status = "stalled"
         if not status and passes >= max_passes:

@@ -21,7 +21,7 @@ from mercer._xp import issparse
 from mercer.solvers.base import Solver, warn_if_unconverged
 from mercer.solvers.certify import DOUBT, best_constant, given_up
 from mercer.solvers.coordinate import refuse
-from mercer.solvers.penalised import Centred, penalty_of, worth
+from mercer.solvers.penalised import CentredFeatures, penalty_of, worth
 from mercer.solvers.problem import Problem, Solution
 
 # Where unknowns and prices begin, in units of the problem: far inside, if from nearby it leads nowhere.
@@ -78,14 +78,14 @@ class Interior(Solver):
     def run(self, problem: Problem) -> Solution:
         self.validate()
         refuse(self, problem)
-        centred = Centred.of(problem)
+        centred = CentredFeatures.of(problem)
         form, t = problem.loss.dual(problem.y), problem.y.shape[1]
         C, b = np.zeros((problem.A.shape[1], t)), np.zeros(t)
         u, steps = np.zeros(problem.y.shape), 0
         used = np.flatnonzero(problem.w > 0)
         for j in range(t):
             for begin in _BEGINS:
-                way = _Way.at_start(centred.problem, form, used, j, begin)
+                way = _Saddle.at_start(centred.problem, form, used, j, begin)
                 steps = max(steps, way.run(self.tol, self.max_iter, self.name))
                 if way.missing() <= 0.1 * self.tol * way.scale:
                     break
@@ -143,7 +143,7 @@ class _Sides:
 
 
 @dataclass(eq=False)
-class _Way:
+class _Saddle:
     """Where the method is: slopes a with prices of both bounds, c = c⁺ − c⁻ with theirs, and b."""
 
     Phi: Any
@@ -163,7 +163,7 @@ class _Way:
     b: float
 
     @classmethod
-    def at_start(cls, problem: Problem, form: Any, used: np.ndarray, output: int, begin: float) -> _Way:
+    def at_start(cls, problem: Problem, form: Any, used: np.ndarray, output: int, begin: float) -> _Saddle:
         sides = _Sides.of(problem, form, used, output)
         Phi: Any = problem.A.values[used]  # type: ignore[attr-defined]
         Phi = Phi.tocsc().astype(np.float64) if issparse(Phi) else np.asarray(Phi, np.float64)
@@ -269,7 +269,7 @@ class _Way:
         D = sides.curvature + self.low / self.a + self.high / self.room
         theta = self.z / self.c if self.bounded else np.zeros_like(self.c)
         T = self.curvature + (1 / (1 / theta).sum(axis=0) if self.bounded else 0.0)
-        pieces = _Pieces(self, closed, D, theta, self._factor(1 / D, T))
+        pieces = _Newton(self, closed, D, theta, self._factor(1 / D, T))
         if pieces.solve is None:
             return False
         count = len(self.a) + int(closed.sum()) + (self.c.size if self.bounded else 0)
@@ -338,10 +338,10 @@ Step = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray, Any]
 
 
 @dataclass(eq=False)
-class _Pieces:
+class _Newton:
     """What predictor and corrector share."""
 
-    way: _Way
+    way: _Saddle
     closed: np.ndarray
     D: np.ndarray
     theta: np.ndarray

@@ -16,7 +16,7 @@ from mercer.solvers.coordinates import to_primal
 from mercer.solvers.problem import Problem
 
 
-class LeftOut:
+class Jackknife:
     """The machines fitted to all examples but one, with the same λ.
 
     Examples
@@ -25,7 +25,7 @@ class LeftOut:
     >>> from mercer.kernels import Gaussian
     >>> X, y = np.array([[0.0], [1.0], [3.0]]), np.array([0.0, 1.0, 2.0])
     >>> machine = KernelRidge(Gaussian(1.0), lam=0.1).fit(X, y)
-    >>> there = LeftOut(machine.problem(X, y)[0]).at(machine.kernel_(np.array([[2.0]]), X))
+    >>> there = Jackknife(machine.problem(X, y)[0]).at(machine.kernel_(np.array([[2.0]]), X))
     >>> without = KernelRidge(Gaussian(1.0), lam=0.1).fit(X[1:], y[1:]).predict([[2.0]])
     >>> bool(np.isclose(there[0, 0, 0], without[0]))
     True

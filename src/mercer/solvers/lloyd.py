@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from mercer._notice import tell
 from mercer._threads import parallel_map
 from mercer.operators import Matrix
 from mercer.solvers.cluster_sums import CoordinateSums, Sums
@@ -204,6 +205,7 @@ def lloyd(cloud: Cloud, labels: np.ndarray, max_iter: int, tol: float, refill: b
             )
         members, means, tally = after, fresh, count
         energies.append(energy_of(means))
+        tell("k-means", len(energies) - 1, "energy", energies[-1])
         if energies[-2] - energies[-1] <= tol * energies[-1]:
             status = "converged"
             break

@@ -90,7 +90,16 @@ def _about(problem: Problem, solver: str) -> tuple[str, np.ndarray, np.dtype]:
     The kernel, and whatever else made A, is in what A and B do to a vector.
     """
     A, n, t = problem.A, problem.n, problem.y.shape[1]
-    words = (solver, problem.loss, problem.offset, problem.offset_price, A.shape, t, str(A.dtype))
+    words = (
+        solver,
+        problem.loss,
+        problem.offset,
+        problem.offset_price,
+        problem.kink_price,
+        A.shape,
+        t,
+        str(A.dtype),
+    )
     if problem.full:
         some = A.among(probes(n)) @ np.cos(np.arange(n))[:, None]
     else:

@@ -27,14 +27,14 @@ def penalty_of(problem: Problem) -> L1:
 
 
 @dataclass(frozen=True, eq=False)
-class Centred:
+class CentredFeatures:
     """A problem whose dense features have mean 0, if there is an offset to take that up, and the means."""
 
     problem: Problem
     means: np.ndarray
 
     @classmethod
-    def of(cls, problem: Problem) -> Centred:
+    def of(cls, problem: Problem) -> CentredFeatures:
         Phi = problem.A.values if hasattr(problem.A, "values") else problem.A.dense()
         if issparse(Phi) or not problem.offset:
             return cls(replace(problem, A=Matrix(Phi)), np.zeros(Phi.shape[1]))

@@ -28,6 +28,12 @@ class Problem:
     offset : bool
     offset_price : float
         The coefficient of b in the objective, beyond what the loss says; for one-class problems.
+    kink_price : float
+        ν. Every output then has a kink κ of its own to be found, too: κ|a| is taken off what V(y, s) is the
+        maximum of, and ν κ Σw_i/n paid for it (the sum is over those for which V is not always 0). It needs
+        an offset.
+    indefinite : bool
+        Whatever cᵀBc is, it is wanted: also below 0, where ‖f‖² means nothing.
     start : (n, t) coefficients to begin from, or None; for one coefficient per example
     begin : (coefficients, offsets) to begin from, as solutions have them, or None; for those that go by steps
     sample : Problem, or None
@@ -58,6 +64,8 @@ class Problem:
     weights: np.ndarray | None = None
     offset: bool = False
     offset_price: float = 0.0
+    kink_price: float = 0.0
+    indefinite: bool = False
     start: np.ndarray | None = None
     begin: tuple[np.ndarray, np.ndarray] | None = None
     sample: Problem | None = None
@@ -190,6 +198,8 @@ class Solution:
     starts : the objective reached from each start, where there were several or the loss is not convex
     support : Support, of solvers that tell zero, free and bounded coefficients apart
     dual_coef : (n, t) one coefficient per example, of solvers that have them; with `Full` they are `coef`
+    kinks, lams : (t,) where kinks had a price: κ as found, and the λ with which the loss that has it there
+        (for labels, after scores are divided by what their margin is) has this minimiser; else None
 
     Examples
     --------
@@ -211,11 +221,15 @@ class Solution:
     starts: tuple[float, ...] = ()
     support: Support | None = None
     dual_coef: np.ndarray | None = None
+    kinks: np.ndarray | None = None
+    lams: np.ndarray | None = None
 
     holds = {
         "coef": ArraySpec("f", "p", "t"),
         "intercept": ArraySpec("f", "t"),
         "dual_coef": (None, ArraySpec("f", "n", None)),
+        "kinks": (None, ArraySpec("f", "t")),
+        "lams": (None, ArraySpec("f", "t")),
     }
 
     @property

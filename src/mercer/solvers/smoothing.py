@@ -32,7 +32,9 @@ _PREDICTOR_ACCURACY = 1e-2
 _UP, _DOWN = 0.1, 0.3
 
 
-_PRICED = "takes no price of the offset, which one-class problems have; use solver='dual'"
+_PRICED = (
+    "takes no price of the offset, which one-class problems have, or of a kink, which ν is; use solver='dual'"
+)
 
 
 class Smoothing(Solver):
@@ -88,7 +90,7 @@ class Smoothing(Solver):
 
     def refusal(self, loss: Loss, penalty: str) -> str | None:
         reason = super().refusal(loss, penalty)
-        if reason is None and loss.prices_offset:
+        if reason is None and loss.priced:
             reason = f"solver {self!r} {_PRICED}"
         return reason
 
@@ -102,7 +104,7 @@ class Smoothing(Solver):
         smoothed: 0 beyond the window about a kink, a bound on its other side.
         """
         self.validate()
-        if problem.offset_price:
+        if problem.offset_price or problem.kink_price:
             raise IncompatibleError(f"solver {self!r} {_PRICED}")
         loss = Rounded.of(problem)
         form = form_of(replace(problem, loss=loss), self.rank)

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from mercer.tables.model import Evidence as Evidence
     from mercer.tables.model import Model as Model
     from mercer.tables.model import Schema as Schema
+    from mercer.tables.model import TableClassifier as TableClassifier
+    from mercer.tables.model import TableRegressor as TableRegressor
     from mercer.tables.model.fit import fit as fit
     from mercer.tables.reading import Table as Table
     from mercer.tables.reading import TableError as TableError
@@ -42,7 +44,9 @@ _LAZY = {
     "Schema": "model",
     "Streamed": "stream",
     "Table": "reading",
+    "TableClassifier": "model",
     "TableError": "reading",
+    "TableRegressor": "model",
     "fit": "model",
     "model_report": "report",
     "read": "reading",

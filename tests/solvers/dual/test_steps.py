@@ -293,3 +293,44 @@ def test_machines_are_the_same_without_llvm(machine, monkeypatch):
     monkeypatch.setattr(columns, "_compiled", lambda *_: None)
     without = make.fit(X, y).scores(X)
     assert np.abs(with_llvm - without).max() < 1e-5
+
+
+# -- two sides -------------------------------------------------------------------------------------------
+
+
+def two_sides(n, dtype=np.float64, endless=False):
+    """(K, c, g, lower, upper) of a hinge problem with Σ c = 2 on one side and −2 on the other."""
+    rng = np.random.default_rng([n, endless])
+    X, y = rng.standard_normal((n, 3)), np.where(np.arange(n) % 2, 1.0, -1.0)
+    K = np.exp(-0.5 * ((X[:, None] - X[None]) ** 2).sum(axis=2))
+    end = np.inf if endless else 1.0
+    lower, upper = np.where(y < 0, -end, 0.0), np.where(y > 0, end, 0.0)
+    c = y * 2 / np.where(y > 0, (y > 0).sum(), (y < 0).sum())
+    return K, c, K @ c - y, lower, upper
+
+
+@pytest.mark.parametrize("endless", [False, True], ids=["box", "endless"])
+@pytest.mark.parametrize("n", [8, 33, 120])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_sums_of_both_sides_stay(n, dtype, endless, monkeypatch):
+    K, c, g, lower, upper = two_sides(n, endless=endless)
+    tol = 1e-9 if dtype == np.float64 else 1e-4
+    found = []
+    for run in (None, lambda *_: None):
+        with monkeypatch.context() as patch:
+            if run is not None:
+                patch.setattr(block, "_compiled", run)
+            b = Block(n, dtype)
+            b.matrix(n)[...] = K
+            box = lower, upper, np.zeros(n)
+            new, outcome = b.solve(c, g, box, 0.0, True, tol=tol, limit=10**6, sided=True)
+            found.append((new, outcome))
+    (new, outcome), (by_numpy_, _) = found
+    np.testing.assert_allclose(new, by_numpy_, atol=1e-6 if dtype == np.float64 else 2e-2)
+    assert outcome.after <= tol
+    assert ((new >= lower) & (new <= upper)).all()
+    now = K @ new - np.sign(c)
+    for side in (c > 0, c < 0):
+        assert new[side].sum() == pytest.approx(c[side].sum(), abs=1e-12)
+        can_rise, can_fall = side & (new < upper), side & (new > lower)
+        assert now[can_fall].max(initial=-np.inf) - now[can_rise].min(initial=np.inf) <= 20 * tol

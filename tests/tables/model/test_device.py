@@ -209,11 +209,13 @@ def test_rows_that_belong_together_are_left_out_by_the_cpu(monkeypatch):
 
 def test_machines_come_home():
     machine = KernelRidge(Gaussian(1.0), lam=0.1, engine=Tiled()).fit(X, Y)
-    before, machine.function_ = machine.predict(X[:5]), machine.function_.on_engine(Elsewhere())
-    machine.set_params(engine=Elsewhere())
+    before, machine.function_ = machine.predict(X[:5]), machine.function_.on_engine(Cuda())
+    machine.set_params(engine=Cuda())
     assert at_home(machine) is machine
     assert machine.engine == "auto" and isinstance(machine.function_.engine, Tiled)
     assert np.array_equal(machine.predict(X[:5]), before)
+    stays = KernelRidge(Gaussian(1.0), lam=0.1, engine=Tiled(threads=1)).fit(X, Y)
+    assert at_home(stays).engine == Tiled(threads=1) == stays.function_.engine
 
 
 def test_a_table_that_is_too_small_for_what_was_asked(monkeypatch, hasty):

@@ -84,6 +84,13 @@ def test_before_the_model_is_done_the_first_one_remains(place, labels, quick, tm
     assert "Interrupted: what there is by now is kept" in tell.said
 
 
+def test_who_interrupts_is_not_kept_waiting(quick, monkeypatch):
+    """What is known of a model takes seconds where many rows are left out one by one."""
+    monkeypatch.setattr("mercer.tables.model.evidence._FEW_ROWS", 50)
+    assert quick(X, Y).evidence.loo_rows == N
+    assert quick(X, Y, progress=interrupted_at("Kernel families")).evidence.loo_rows == 50
+
+
 @pytest.mark.parametrize("how", ["folds", "held out"])
 def test_what_is_learned_already_outlives_its_tests(how, quick, tmp_path, request):
     if how == "held out":

@@ -130,6 +130,15 @@ def test_one_row_at_a_time(asked):
     for i in (0, 7, 60):
         one = model.predict(rows.take([i]))[0]
         assert one == (pytest.approx(whole[i], rel=1e-9) if model.task == "regression" else whole[i])
+        record = {name: rows[name][i] for name in rows}
+        assert model.predict(record).tolist() == [one]
+        if model.task == "regression":
+            np.testing.assert_array_equal(
+                model.predict_interval(record), model.predict_interval(rows.take([i]))
+            )
+        else:
+            np.testing.assert_array_equal(model.predict_proba(record), model.predict_proba(rows.take([i])))
+        assert model.outside(record) == model.outside(rows.take([i]))
 
 
 def test_arrays_with_a_column_that_says_nothing(hasty):

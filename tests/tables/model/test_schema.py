@@ -99,7 +99,7 @@ def test_unused_columns_may_be_absent_or_odd():
         ((), "a table has rows and columns"),
         ({"size": [1.0, 2.0], "city": ["a"], "sold": ["2024-01-01"], "old": [True]}, "rows"),
         ("table.csv", "a path is no table"),
-        ({name: 1.0 for name in SCHEMA.names}, "must be a list or an array"),
+        ({**TABLE.columns, "size": 1.0}, "column 'size': a column must be a list or an array"),
     ],
 )
 def test_what_does_not_conform(table, match):

@@ -56,6 +56,23 @@ def frames():
     yield "objects", (objects, list("nwdf"))
 
 
+def test_a_record_is_one_row():
+    """A dict of single values, of whatever kind; lists, arrays and series are columns, however short."""
+    day = np.datetime64("2024-02-29", "us")
+    for value in (1.5, np.float32(1.5), np.array(1.5)):
+        record = {"n": value, "w": "ü", "d": day, "f": True, "gone": None}
+        table = Table.of(record)
+        assert table == Table.of({name: [v] for name, v in {**record, "n": 1.5}.items()})
+        assert len(table) == 1 and table["n"].tolist() == [1.5] and table["w"].tolist() == ["ü"]
+    assert len(Table.of({"w": "many letters"})) == 1
+    for columns in ({"n": [1.5]}, {"n": np.array([1.5])}, {"n": pd.Series([1.5])}, {"n": (1.5,)}):
+        assert Table.of(columns) == Table.of({"n": 1.5})
+    assert len(Table.of({"n": []})) == 0
+    for mixed in ({"n": 1.5, "w": ["a"]}, {"n": np.ones(2), "w": "ab"}, {"n": {1: 2}, "w": 1}):
+        with pytest.raises(TableError, match="must be a list or an array, or every one a single value"):
+            Table.of(mixed)
+
+
 @pytest.mark.parametrize("X", [pytest.param(X, id=name) for name, X in frames()])
 def test_the_same_table_from_all(X, expected):
     if isinstance(X, np.ndarray):
@@ -145,7 +162,7 @@ def test_strings_in_memory_stay_words():
         (np.zeros((3, 0)), "shape 3×0"),
         ([[1, 2], [3]], "row 2: has 1 values, the first row 2"),
         ({"a": [1, 2], "b": [1]}, "column 'b': has 1 rows"),
-        ({"a": "text"}, "column 'a': a column must be a list"),
+        ({"a": "text", "b": [1]}, "column 'a': a column must be a list"),
         ({"a": np.eye(2)}, "column 'a': a column has one dimension"),
         ({"a": [1.0, np.inf]}, "row 2, column 'a': inf is not a finite number"),
         (np.array([[1.0, np.inf]]), "row 1, column 'x2': inf is not a finite number"),

@@ -67,7 +67,7 @@ class Block:
         self._K = np.zeros((0, 0), self.dtype)
         self._room = np.zeros(0 if whole is not None else most * most, self.dtype)
         self._c, self._lower, self._upper, self._extra = (np.zeros(most) for _ in range(4))
-        self._g, self._diagonal, self._up, self._down = (np.zeros(most, self.dtype) for _ in range(4))
+        self._g, self._diagonal, *self._borders = (np.zeros(most, self.dtype) for _ in range(6))
         self._result = np.zeros(3)
 
     def _checked(self, whole: np.ndarray, size: int, most: int) -> np.ndarray:
@@ -102,8 +102,12 @@ class Block:
         *,
         tol: float,
         limit: int,
+        sided: bool = False,
     ) -> tuple[np.ndarray, BlockOutcome]:
-        """New coordinates, from the gradient g at c, once `matrix` holds K; box: lower, upper, extra."""
+        """New coordinates, from the gradient g at c, once `matrix` holds K; box: lower, upper, extra.
+
+        `sided`: the sums of positive and of negative coordinates stay, each by itself.
+        """
         n, m = self.size, self.padded
         if math.isnan(tol) or not 0 <= kink < math.inf:
             raise ValueError(f"tol must be a number and kink finite and nonnegative, got {tol} and {kink}")
@@ -115,8 +119,8 @@ class Block:
         # Where k(x, x) = 0 the problem is linear, and a step goes to the bound.
         self._diagonal[:n] = np.maximum(self._K.diagonal()[:n] + box[2], _LEAST)
         self._diagonal[n:m] = 1
-        arrays = (self._diagonal, self._c, self._g, self._lower, self._upper, self._extra, self._up)
-        parts: Any = [self._K, *(a[:m] for a in (*arrays, self._down)), kink, LEAST[self.dtype.name]]
+        arrays = (self._diagonal, self._c, self._g, self._lower, self._upper, self._extra, *self._borders)
+        parts: Any = [self._K, *(a[:m] for a in arrays), kink, LEAST[self.dtype.name], float(sided)]
         at = BlockAt(*parts)
         run, *scans = _compiled(self.dtype.name) or (descend, *BY_NUMPY)
         # Rows and columns beyond n are zero, and nothing there can move.

@@ -2,6 +2,9 @@
 
     minimise D(c) = ½ cᵀKc − centreᵀc + κ Σ|c_i| + ½ Σ extra_i c_i²    over lower ≤ c ≤ upper (and Σc fixed)
 
+Where κ is to be found, too, for a price of its own (ν), Σ|c| is fixed as well. An example that may go either
+way then has two coordinates, one a side, so that every box is of one sign and only pairs of one side move.
+
 The state is c and g = Kc − centre + extra·c. A round takes a working set, solves its block (`Block`), and
 adds K[:, changed] δ to g, which is all the kernel that is ever computed. Rows at a bound whose slope holds
 them there are left out of that (`_Sleepers`) and catch up when the others are done.
@@ -11,16 +14,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 from mercer._notice import tell
 from mercer._threads import stopping_point
-from mercer.losses.dual import DualForm
 from mercer.solvers.dual.block import Block
 from mercer.solvers.dual.columns import KernelColumns, Stored
 from mercer.solvers.dual.steps import slopes
-from mercer.solvers.problem import Problem
 
 # A block is solved so much better than the whole is at the time, but not much beyond what is asked.
 _INNER_SHARE, _INNER_FLOOR = 0.1, 0.3
@@ -36,7 +38,7 @@ _NOTHING = {"float32": 1e-9, "float64": 1e-15}
 
 @dataclass(frozen=True, eq=False)
 class BoxQP:
-    """The problem; with `paired`, Σc stays what it is at the start."""
+    """The problem; with `paired`, Σc stays what it is at the start, with `sided` both parts of it do."""
 
     centre: np.ndarray
     lower: np.ndarray
@@ -44,6 +46,31 @@ class BoxQP:
     extra: np.ndarray
     kink: float
     paired: bool
+    sided: bool = False
+
+    @property
+    def far(self) -> np.ndarray:
+        """Which coordinates are of the side below 0."""
+        return self.lower < 0
+
+    def levelled(
+        self, right: np.ndarray, left: np.ndarray, rows: Any = slice(None)
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Slopes (of some rows), those of either side measured from its own level, so that they compare."""
+        if not self.sided:
+            return right, left
+        right, left, far = right.copy(), left.copy(), self.far[rows]
+        for side in (far, ~far):
+            ends = right[side].min(initial=np.inf), left[side].max(initial=-np.inf)
+            known = [end for end in ends if np.isfinite(end)]
+            level = sum(known) / max(len(known), 1)
+            right[side] -= level
+            left[side] -= level
+        return right, left
+
+    def steepest(self, c: np.ndarray, g: np.ndarray) -> float:
+        """The violation at c."""
+        return self.violation(*self.levelled(*self.slopes(c, g)))
 
     def slopes(self, c: np.ndarray, g: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Slopes to the right and to the left; infinite where there is no way."""
@@ -71,67 +98,19 @@ class BoxQP:
         return g
 
 
-@dataclass(frozen=True, eq=False)
-class Part:
-    """Which coefficients of an output can move, their box, where they start, how well to solve for them."""
-
-    rows: np.ndarray
-    qp: BoxQP
-    start: np.ndarray
-    C: np.ndarray
-    form: DualForm
-    tol: float
-    offset_price: float
-
-    @classmethod
-    def of(cls, problem: Problem, j: int, tol: float | None) -> Part:
-        n, y = problem.n, problem.y
-        # Columns by themselves, unless the loss has something different to say of each.
-        form, k = (problem.loss.dual(y[:, [j]]), 0) if problem.loss.alike else (problem.loss.dual(y), j)
-        C = problem.w / (2 * problem.lam * n)
-        rows = np.flatnonzero((C > 0) & (form.upper[:, k] > form.lower[:, k]))
-        C = C[rows]
-        centre, lower, upper = (
-            np.asarray(a[rows, k], dtype=np.float64) for a in (form.centre, form.lower, form.upper)
-        )
-        form = DualForm(centre, lower, upper, form.kink, form.curvature)
-        extra = form.curvature / C if form.curvature else np.zeros(len(rows))
-        qp = BoxQP(centre, C * lower, C * upper, extra, form.kink, problem.offset)
-        start = np.zeros(len(rows)) if problem.start is None else problem.start[rows, j].astype(np.float64)
-        pull = problem.offset_price / (2 * problem.lam)
-        wanted = tol if tol is not None else 1e-3 * _scale(problem, centre)
-        return cls(rows, qp, feasible(start, qp, pull), C, form, wanted, pull)
-
-    def offset(self, c: np.ndarray, f: np.ndarray) -> float:
-        """b, for scores f without it: where free coefficients want it, or in the middle of where it may be.
-
-        Where b has a price, as high as it may be: then only coefficients at their bound lie below the level.
-        """
-        right, left = self.qp.slopes(c, f - self.qp.centre + self.qp.extra * c)
-        ends = [v for v in (right.min(initial=np.inf), left.max(initial=-np.inf)) if np.isfinite(v)]
-        if self.offset_price:
-            return -float(ends[0]) if ends else 0.0
-        free = np.isfinite(right) & np.isfinite(left) & (right == left)
-        if free.any():
-            return -float(right[free].mean())
-        return -float(np.mean(ends)) if ends else 0.0
-
-
-def _scale(problem: Problem, targets: np.ndarray) -> float:
-    """What a score of 1 amounts to: 1 for labels, the spread of the targets for numbers."""
-    if problem.loss.classification or not len(targets):
-        return 1.0
-    if problem.offset_price:
-        # Scores are as large as coefficients add up to; of coefficients up to 1, this is LIBSVM's.
-        return min(1.0, problem.offset_price * problem.n) / (2 * problem.lam * problem.n)
-    spread = float(np.median(np.abs(targets - np.median(targets)))) or float(targets.std())
-    return spread or 1.0
-
-
 def feasible(c: np.ndarray, qp: BoxQP, total: float) -> np.ndarray:
-    """The coefficients clipped to their box, and with an offset changed so that they add up to `total`."""
+    """The coefficients clipped to their box, and with an offset changed so that they add up to `total`.
+
+    Of a problem with two sides each adds up to that, with its sign.
+    """
     c = np.clip(c, qp.lower, qp.upper)
     if not qp.paired:
+        return c
+    if qp.sided:
+        for side, sign in ((~qp.far, 1.0), (qp.far, -1.0)):
+            box = qp.centre[side], qp.lower[side], qp.upper[side], qp.extra[side]
+            part = BoxQP(*box, 0.0, True)
+            c[side] = feasible(c[side], part, sign * total)
         return c
     missing = total - float(c.sum())
     if abs(missing) <= 1e-13 * float(np.abs(c).sum()):  # rounding: to mend it would move zeros off zero
@@ -219,7 +198,7 @@ def minimise(K: KernelColumns, qp: BoxQP, state: State, *, tol: float, max_round
     unmoved, idle, gained, least, nothing = 0, 0, 0.0, np.inf, _NOTHING[K.dtype.name]
     while True:
         rows = slice(None) if sleepers.awake is None else sleepers.awake
-        right, left = ways.at(g, rows)
+        right, left = qp.levelled(*ways.at(g, rows), rows)
         state.violation = qp.violation(right, left)
         state.history.append(state.violation)
         tell("dual", state.rounds, "violation", state.violation, tol)
@@ -241,7 +220,7 @@ def minimise(K: KernelColumns, qp: BoxQP, state: State, *, tol: float, max_round
             if sleepers.awake is not None and sleepers.awake is not rows:
                 previous = previous[:0]
                 rows = sleepers.awake
-                right, left = ways.at(g, rows)
+                right, left = qp.levelled(*ways.at(g, rows), rows)
         chosen = choose(qp, right, left, _positions(rows, previous), size)
         index = chosen if isinstance(rows, slice) else rows[chosen]
         matrix = block.matrix(len(index))
@@ -251,7 +230,7 @@ def minimise(K: KernelColumns, qp: BoxQP, state: State, *, tol: float, max_round
         inner = max(share * state.violation, _INNER_FLOOR * tol)
         box = qp.lower[index], qp.upper[index], qp.extra[index]
         new, outcome = block.solve(
-            c[index], g[index], box, qp.kink, qp.paired, tol=inner, limit=_STEPS * len(index)
+            c[index], g[index], box, qp.kink, qp.paired, tol=inner, limit=_STEPS * len(index), sided=qp.sided
         )
         gain, moved = _taken(K, qp, state, sleepers.awake, index, new)
         ways.moved(index)
@@ -267,7 +246,7 @@ def minimise(K: KernelColumns, qp: BoxQP, state: State, *, tol: float, max_round
 def _given_up(K: KernelColumns, qp: BoxQP, state: State, sleepers: _Sleepers, status: str) -> State:
     if sleepers.awake is not None:
         sleepers.wake(K, state.c, state.g)
-        state.violation = qp.violation(*qp.slopes(state.c, state.g))
+        state.violation = qp.steepest(state.c, state.g)
     state.status = status
     return state
 

@@ -10,18 +10,21 @@ import numpy as np
 
 from mercer._threads import parallel_map
 from mercer._warnings import frames_inside
-from mercer.operators import Matrix, NotPositiveDefinite, Operator
+from mercer.losses.base import NoMargin
+from mercer.operators import Matrix, Operator
 from mercer.solvers.base import IncompatibleError, Solver, warn_if_unconverged
-from mercer.solvers.certify import certify
 from mercer.solvers.convex import semidefinite
 from mercer.solvers.coordinates import Primal, to_primal
 from mercer.solvers.cost import DIRECT_FEATURES
 from mercer.solvers.dual.columns import Computed, Factored, KernelColumns, Stored, columns_of
-from mercer.solvers.dual.minimise import Part, State, minimise
+from mercer.solvers.dual.minimise import State, minimise
+from mercer.solvers.dual.part import Part
+from mercer.solvers.dual.solution import settled, solution_of, support_of, values_of, worst_of
 from mercer.solvers.dual.sweeps import SWEEPS, SparseDual, sparse_rows, sweeps
 from mercer.solvers.least_squares import centred
 from mercer.solvers.notes import Notes
-from mercer.solvers.problem import Problem, Solution, Support
+from mercer.solvers.problem import Problem, Solution
+from mercer.solvers.separation import LARGEST, strictly_separable
 from mercer.solvers.smoothing import Smoothing
 
 _LARGE = 4096
@@ -34,10 +37,9 @@ _SINGLE_TOL = 1e-4
 _SAMPLE = 256
 # So many rounds with a few coefficients of features, before something else is tried.
 _SOON = 20
-# From so many outputs on scores are computed only where they say something.
-_MANY = 8
-# Slopes of 1 that are left, of the scores' own, for the gradient to need no measuring.
-_TOL = 1e-4
+_TINY = float(np.finfo(float).tiny)
+# Where kinks are found: so many looks at how small slopes must be, each finer by as much at least in doubt.
+_SETTLED, _FINER, _FINEST = 5, 0.05, 1e-6
 
 
 class Dual(Solver):
@@ -47,6 +49,8 @@ class Dual(Solver):
     c_i = C_i a_i, and those of the minimiser minimise
 
         ½ cᵀKc − Σ y_i c_i + κ Σ|c_i| + ½ Σ (δ/C_i) c_i²    over  C_i·box  (and Σc = 0 with an offset).
+
+    Where the kink has a price ν (`Problem.kink_price`) κ is found, too, and Σ|c_i| = ν ΣC_i in its place.
 
     Working sets of some thousand coordinates are solved two at a time (one, without an offset) in compiled
     code, the kernel values they need being computed in batches by the engine. With sparse features there is
@@ -126,13 +130,14 @@ class Dual(Solver):
         problem = problem if known is None else replace(problem, start=known)
         parts = [Part.of(problem, j, self.tol) for j in range(problem.y.shape[1])]
         parts = parts if known is None else _not_worse_than_zero(problem, primal, parts)
+        _refuse_overlap(problem, primal, parts)
         begun = _begun(problem, parts, notes)
         largest = max(len(part.rows) for part in parts)
         K = problem.A.expecting(sum(len(part.rows) ** 2 for part in parts))
         threads = K.threads
         small = largest <= self.size(largest) or len(parts) >= 2 * threads
         sparse = None if primal is None else primal.Phi.sparse()
-        if primal is not None and sparse is not None and largest > _FEW:
+        if primal is not None and sparse is not None and largest > _FEW and not problem.kink_price:
             both = zip(parts, self._swept(sparse, parts, begun, threads), strict=True)
             states = [self._finished(primal.Phi, part, state) for part, state in both]
         elif len(parts) > 1 and primal is None and small and not problem.A.remote:
@@ -143,21 +148,52 @@ class Dual(Solver):
         else:
             both = zip(parts, begun, strict=True)
             states = [self._solve(K, primal, part, state, self.cache) for part, state in both]
-        solution = _solution(problem, primal, parts, states)
+        if problem.kink_price:
+            parts, solution = self._in_units_of_margins(K, problem, primal, parts, states)
+        else:
+            solution = solution_of(problem, primal, parts, states)
         few = primal is not None and (sparse is None or primal.Phi.shape[1] <= DIRECT_FEATURES)
-        elsewhere = few and self.max_iter is None and not problem.offset_price
+        elsewhere = few and self.max_iter is None and not problem.loss.priced
         if elsewhere and not solution.converged:
             # Coordinates one or two at a time get nowhere where features differ much in size; Newton does.
             other, dual = Smoothing(tol=1e-6).solve(problem)
             if other.converged:
                 name = f"{self.name}, then {other.solver}"
-                return replace(other, solver=name, support=_support(parts, dual), dual_coef=dual)
+                return replace(other, solver=name, support=support_of(parts, dual), dual_coef=dual)
         advice = "Scale the features, increase lam (decrease C) or max_iter"
-        warn_if_unconverged(solution, _worst(parts, states)[0].tol, advice, problem.A.dtype)
+        warn_if_unconverged(solution, worst_of(parts, states)[0].tol, advice, problem.A.dtype)
         convex = semidefinite(problem)
         if convex is False:
             _warn_not_convex()
         return solution if convex else solution.without_claims()
+
+    def _in_units_of_margins(
+        self, K: Operator, problem: Problem, primal: Primal | None, parts: list[Part], states: list[State]
+    ) -> tuple[list[Part], Solution]:
+        """The parts and the solution, in which scores are divided by what their margin is.
+
+        Only now that is known, and so how small slopes must be: those that are too steep are worked on again.
+        """
+        for left in reversed(range(_SETTLED)):
+            try:
+                solution, scales = settled(problem, primal, parts, states)
+                wanted = [part.tol * min(scale, 1.0) for part, scale in zip(parts, scales, strict=True)]
+                finest = not left
+            except NoMargin:  # as far as can be told, which finer slopes may change
+                rough = (
+                    s.status == "converged" and s.violation > _FINEST * p.tol for p, s in zip(parts, states)
+                )
+                if not left or not any(rough):
+                    raise
+                wanted, finest = [_FINER * state.violation for state in states], False
+            steep = (state.violation > tol for state, tol in zip(states, wanted, strict=True))
+            again = [j for j, more in enumerate(steep) if more and states[j].status == "converged"]
+            if finest or not again:
+                break
+            for j in again:
+                finer = replace(parts[j], tol=0.5 * wanted[j])
+                states[j] = self._solve(K, primal, finer, states[j], self.cache)
+        return parts, solution
 
     def _swept(self, Phi: Any, parts: list[Part], begun: list[State], threads: int) -> list[State]:
         """All parts in sparse features, one thread each."""
@@ -174,18 +210,20 @@ class Dual(Solver):
         most = np.inf if self.max_iter is None else self.max_iter
         if state.status == "converged" or state.rounds >= most:
             return state
-        some = Phi if len(part.rows) == Phi.shape[0] else Phi.among(part.rows)
+        some = Phi if len(part.at) == Phi.shape[0] else Phi.among(part.at)
         return self._stage(Factored(some), part, state, part.tol)
 
     def _solve(self, K: Operator, primal: Primal | None, part: Part, state: State, cache: float) -> State:
-        if len(part.rows) <= _FEW:
+        if len(part.at) <= _FEW:
             return self._solve_few(self._matrix(K, primal, part), part, state, primal is not None)
-        some = len(part.rows) < K.shape[0]
+        some = not np.array_equal(part.at, np.arange(K.shape[0]))
         if primal is not None:
-            Phi = Matrix(primal.Phi.rows(part.rows)) if some else primal.Phi
+            Phi = primal.Phi
+            if some:
+                Phi = Matrix(Phi.rows(part.at)) if Phi.sparse() is None else Phi.among(part.at)
             return self._stage(Factored(Phi), part, state, part.tol)
-        K = K.among(part.rows, part.rows) if some else K
-        size = self.size(len(part.rows))
+        K = K.among(part.at, part.at) if some else K
+        size = self.size(len(part.at))
         rounding = float(np.finfo(np.float32).eps * K.diag().max(initial=0.0) * part.C.max(initial=0.0))
         single = K.at(np.float32) if part.tol >= max(_SINGLE_TOL, rounding) else None
         if single is not None:
@@ -195,7 +233,7 @@ class Dual(Solver):
                 return state
         double = K.at(np.float64) or K
         state.g = part.qp.gradient(Computed(double), state.c)
-        state.violation = part.qp.violation(*part.qp.slopes(state.c, state.g))
+        state.violation = part.qp.steepest(state.c, state.g)
         if state.status == "converged" and state.violation <= part.tol:
             return state
         return self._stage(columns_of(double, int(cache), size), part, state, part.tol)
@@ -203,8 +241,8 @@ class Dual(Solver):
     def _stage(self, K: KernelColumns, part: Part, state: State, tol: float) -> State:
         if not len(state.g):
             state.g = part.qp.gradient(K, state.c)
-        rounds = self._rounds(len(part.rows)) + (0 if self.max_iter is not None else state.rounds)
-        return minimise(K, part.qp, state, tol=tol, max_rounds=rounds, size=self.size(len(part.rows)))
+        rounds = self._rounds(len(part.at)) + (0 if self.max_iter is not None else state.rounds)
+        return minimise(K, part.qp, state, tol=tol, max_rounds=rounds, size=self.size(len(part.at)))
 
     @staticmethod
     def _harmless(K: Operator, part: Part, state: State) -> bool:
@@ -231,7 +269,8 @@ class Dual(Solver):
         """Few coefficients: in float64 whatever the data, and beyond the tolerance, as it costs nothing."""
         state.g = part.qp.gradient(K, state.c)
         # With features there is another way, if this one is long.
-        rounds = self._rounds(K.n) if not features or self.max_iter is not None else _SOON
+        alone = part.qp.sided or not features
+        rounds = self._rounds(K.n) if alone or self.max_iter is not None else _SOON
         minimise(K, part.qp, state, tol=part.tol, max_rounds=rounds, size=K.n)
         if state.status == "converged":
             minimise(K, part.qp, state, tol=1e-8 * part.tol, max_rounds=state.rounds + 3, size=K.n)
@@ -243,13 +282,13 @@ class Dual(Solver):
         # With Σc = 0 what all values have in common makes no difference, and would drown what does.
         shift = part.qp.paired and not part.offset_price
         if primal is None:
-            few = K.among(part.rows, part.rows)
+            few = K.among(part.at, part.at)
             few = few.at(np.float64) or few
         elif (sparse := primal.Phi.sparse()) is not None:
-            some = sparse[part.rows].astype(np.float64)
+            some = sparse[part.at].astype(np.float64)
             few = Matrix((some @ some.T).toarray())
         else:
-            Phi = primal.Phi.rows(part.rows)
+            Phi = primal.Phi.rows(part.at)
             Phi = Phi - Phi.mean(axis=0) if shift else Phi
             return Stored(Matrix(Phi @ Phi.T))
         return Stored(centred(few)[0] if shift else few)
@@ -257,18 +296,32 @@ class Dual(Solver):
 
 def _not_worse_than_zero(problem: Problem, primal: Primal | None, parts: list[Part]) -> list[Part]:
     """The parts; one that begins where no minimisation from 0 can have been begins at 0."""
-    if problem.offset_price:  # 0 is not among their coefficients, and these have bounds
+    if problem.loss.priced:  # 0 is not among their coefficients, and these have bounds
         return parts
     start = np.zeros(problem.y.shape)
     for j, part in enumerate(parts):
         start[part.rows, j] = part.start
     coef = start if primal is None else primal.back(primal.Phi.adjoint(start))[0]
-    values = _values(problem, coef, parts)
+    values = values_of(problem, coef, parts)
     worse = [not part.qp.objective(part.start, values[part.rows, j]) <= 0 for j, part in enumerate(parts)]
     return [
         replace(part, start=np.zeros_like(part.start)) if bad else part
         for part, bad in zip(parts, worse, strict=True)
     ]
+
+
+def _refuse_overlap(problem: Problem, primal: Primal | None, parts: list[Part]) -> None:
+    """NoMargin where a hard margin is asked for that few features lack: steps would take long to see it."""
+    if primal is None or not problem.kink_price:
+        return
+    for part in parts:
+        n, p = len(part.rows), primal.Phi.shape[1]
+        if np.isfinite(part.form.upper).all() or p >= n or n * p > LARGEST:
+            continue
+        Phi = primal.Phi.rows(part.rows)
+        rows = np.sign(part.qp.centre)[:, None] * np.hstack([Phi - Phi.mean(axis=0), np.ones((n, 1))])
+        if strictly_separable(rows / np.append(np.abs(Phi).max(axis=0) + _TINY, 1.0)) is False:
+            problem.loss.settled(1.0)
 
 
 def _begun(problem: Problem, parts: list[Part], notes: Notes) -> list[State]:
@@ -277,91 +330,14 @@ def _begun(problem: Problem, parts: list[Part], notes: Notes) -> list[State]:
     if notes.kept:
         coef, rounds = np.zeros(problem.y.shape), np.zeros(len(parts), dtype=int)
         for j, (part, state) in enumerate(zip(parts, states, strict=True)):
-            coef[part.rows, j] = part.start
+            coef[part.rows, j] = part.net(part.start)
 
-            def noted(c: np.ndarray, count: int, j: int = j, rows: np.ndarray = part.rows) -> None:
-                coef[rows, j], rounds[j] = c, count
+            def noted(c: np.ndarray, count: int, j: int = j, part: Part = part) -> None:
+                coef[part.rows, j], rounds[j] = part.net(c), count
                 notes.note(notes.iterations + int(rounds.sum()), coef=coef)
 
             state.noted = noted
     return states
-
-
-def _solution(problem: Problem, primal: Primal | None, parts: list[Part], states: list[State]) -> Solution:
-    """The coefficients of all outputs, with a certificate measured from them."""
-    n, t = problem.y.shape
-    # Written column by column.
-    dual_coef, slopes = np.zeros((n, t), order="F"), np.zeros((n, t))
-    for j, (part, state) in enumerate(zip(parts, states, strict=True)):
-        dual_coef[part.rows, j] = state.c
-        slopes[part.rows, j] = -np.clip(state.c / part.C, part.form.lower, part.form.upper)
-    coef = dual_coef if primal is None else primal.back(primal.Phi.adjoint(dual_coef))[0]
-    values, intercept = _values(problem, coef, parts), np.zeros(t)
-    for j, (part, state) in enumerate(zip(parts, states, strict=True)):
-        intercept[j] = part.offset(state.c, values[part.rows, j]) if problem.offset else 0.0
-    measured = certify(problem, coef, intercept, _TOL, primal, slopes, values)
-    square = float((coef * values).sum()) if problem.full else 0.0
-    if square < 0 and not semidefinite(problem):
-        raise NotPositiveDefinite(
-            "the matrix is not positive semidefinite: cᵀKc < 0 for the coefficients found, so ‖f‖² "
-            "means nothing; is the kernel a kernel (mercer.kernels.check)?"
-        )
-    worst = _worst(parts, states)[1]
-    certificate = measured.certificate(relative_gradient=None, violation=worst.violation)
-    return Solution(
-        coef,
-        intercept,
-        measured.verdict(worst.status, _TOL, 0.0),
-        sum(state.rounds for state in states),
-        certificate,
-        tuple(max(states, key=lambda state: state.rounds).history),
-        Dual.name,
-        support=_support(parts, dual_coef),
-        dual_coef=dual_coef,
-    )
-
-
-def _values(problem: Problem, coef: np.ndarray, parts: list[Part]) -> np.ndarray:
-    """A c where an example has a say in an output, zeros elsewhere: nothing that is measured goes by those.
-
-    Of machines for pairs of classes those are most: examples of a class are rows of a few outputs only.
-    """
-    n, t = problem.y.shape
-    said = np.zeros((n, t), dtype=bool)
-    for j, part in enumerate(parts):
-        said[part.rows, j] = True
-    if t < _MANY or problem.A.remote or 2 * np.count_nonzero(said) > n * t:
-        return problem.A @ coef
-    kinds, which = np.unique(said, axis=0, return_inverse=True)
-    if len(kinds) > t:
-        return problem.A @ coef
-    values = np.zeros((n, t))
-    for k, outputs in enumerate(kinds):
-        rows, columns = np.flatnonzero(which.ravel() == k), np.flatnonzero(outputs)
-        if len(columns):
-            values[np.ix_(rows, columns)] = problem.A.among(rows) @ np.ascontiguousarray(coef[:, columns])
-    return values
-
-
-def _support(parts: list[Part], dual_coef: np.ndarray) -> Support:
-    """How many coefficients (n, t) are free, and how many at a bound."""
-    free, bounded = [], []
-    for j, part in enumerate(parts):
-        c, qp = dual_coef[part.rows, j], part.qp
-        # Smoothing multiplies by C in another order, and rounds differently.
-        ends = [np.isclose(c, end, rtol=1e-12, atol=0.0) for end in (qp.lower, qp.upper)]
-        bounded.append(int(np.count_nonzero((c != 0) & (ends[0] | ends[1]))))
-        free.append(int(np.count_nonzero(c)) - bounded[-1])
-    return Support(tuple(free), tuple(bounded))
-
-
-def _worst(parts: list[Part], states: list[State]) -> tuple[Part, State]:
-    """The output that is furthest from its tolerance."""
-
-    def far(pair: tuple[Part, State]) -> tuple[bool, float]:
-        return pair[1].status != "converged", pair[1].violation / pair[0].tol
-
-    return max(zip(parts, states, strict=True), key=far)
 
 
 def _warn_not_convex() -> None:

@@ -5,8 +5,9 @@
 on a block of K that lies in cache. With an offset Σc must not change: the pair (i, j) goes to
 (c_i + t, c_j − t), where i is the coordinate that most wants to grow and j the one whose partnership
 promises the largest decrease, (slope)²/curvature. Without one, the coordinate of the largest decrease
-moves alone. All this is Python that is also compiled; who moves is found by scans, emitted as vectors
-(`scans.py`) or, where there is no LLVM, NumPy's (below). `add_rows` adds up chosen rows of a matrix.
+moves alone. Where Σ|c| must not change either, coordinates are of one sign each, by their box, and both of a
+pair are of the same side. All this is Python that is also compiled; who moves is found by scans, emitted as
+vectors (`scans.py`) or, where there is no LLVM, NumPy's (below). `add_rows` adds up chosen rows of a matrix.
 """
 
 # mypy: ignore-errors
@@ -27,7 +28,8 @@ LEAST = {"float64": 1e-12, "float32": 1e-6}
 class BlockAt(NamedTuple):
     """Of each: its row of K, K_kk, where it is, the gradient, its bounds and the curvature of its loss.
 
-    g + up and g + down are the slopes to the right and to the left.
+    g + up and g + down are the slopes to the right and to the left. With two `sides` up and down are those of
+    coordinates that are not negative, far_up and far_down those of coordinates that are not positive.
     """
 
     K: "T[:,:]"
@@ -39,8 +41,11 @@ class BlockAt(NamedTuple):
     extra: "f64[:]"
     up: "T[:]"
     down: "T[:]"
+    far_up: "T[:]"
+    far_down: "T[:]"
     kink: float
     least: float
+    sides: float
 
 
 class Scans(NamedTuple):
@@ -58,8 +63,14 @@ def set_borders(at: BlockAt, k: int):
     c = at.c[k]
     up = at.kink if c >= 0.0 else -at.kink
     down = at.kink if c > 0.0 else -at.kink
-    at.up[k] = up if c < at.upper[k] else BIG
-    at.down[k] = down if c > at.lower[k] else -BIG
+    up = up if c < at.upper[k] else BIG
+    down = down if c > at.lower[k] else -BIG
+    if at.sides > 0.0 and at.lower[k] < 0.0:
+        at.far_up[k] = up
+        at.far_down[k] = down
+    else:
+        at.up[k] = up
+        at.down[k] = down
 
 
 def end_of(at: BlockAt, k: int, sign: float) -> float:
@@ -77,8 +88,7 @@ def shift(at: BlockAt, k: int, t: float, sign: float):
     set_borders(at, k)
 
 
-def move_pair(at: BlockAt, i: int, j: int, top: float) -> float:
-    slope = at.g[j] + at.down[j] + top
+def move_pair(at: BlockAt, i: int, j: int, slope: float) -> float:
     curvature = at.diagonal[i] + at.diagonal[j] - 2.0 * at.K[i, j]
     t = slope / (curvature if curvature > at.least else at.least)
     reach_i = abs(end_of(at, i, 1.0) - at.c[i])
@@ -104,10 +114,15 @@ def move_one(at: BlockAt, i: int) -> float:
 def descend(at: BlockAt, scans: Scans, result: "f64[:]", size: int, paired: int, limit: int, tol: float):
     """Steps until no slope exceeds tol; the result: steps, violation before and after."""
     for k in range(size):
+        at.up[k] = BIG
+        at.down[k] = -BIG
+        at.far_up[k] = BIG
+        at.far_down[k] = -BIG
         set_borders(at, k)
     count = 0
     i = 0
     j = 0
+    slope = 0.0
     scans.scores[0] = 0.0
     going = 1
     while going == 1:
@@ -116,6 +131,19 @@ def descend(at: BlockAt, scans: Scans, result: "f64[:]", size: int, paired: int,
             i = scans.found[0]
             scans.gain(at.K[i], at.diagonal, at.g, at.down, scans.scores, scans.found)
             j = scans.found[1]
+            slope = at.g[j] + at.down[j] + scans.scores[1]
+            if at.sides > 0.0:
+                violation = scans.scores[2]
+                scans.scores[0] = 0.0  # the last step is in g now
+                scans.rise(at.K[i], at.K[j], at.g, at.far_up, scans.scores, scans.found)
+                other = scans.found[0]
+                scans.gain(at.K[other], at.diagonal, at.g, at.far_down, scans.scores, scans.found)
+                if scans.scores[2] > violation:
+                    i = other
+                    j = scans.found[1]
+                    slope = at.g[j] + at.far_down[j] + scans.scores[1]
+                else:
+                    scans.scores[2] = violation
         else:
             scans.alone(at.K[i], at.diagonal, at.g, at.up, at.down, scans.scores, scans.found)
             i = scans.found[0]
@@ -127,7 +155,7 @@ def descend(at: BlockAt, scans: Scans, result: "f64[:]", size: int, paired: int,
             result[0] = float(count)
             result[2] = violation
         else:
-            scans.scores[0] = move_pair(at, i, j, scans.scores[1]) if paired == 1 else move_one(at, i)
+            scans.scores[0] = move_pair(at, i, j, slope) if paired == 1 else move_one(at, i)
             count += 1
 
 

@@ -22,7 +22,8 @@ from mercer._notice import tell
 from mercer._threads import stopping_point
 from mercer.codegen.subset.compiled import compiled
 from mercer.operators import Matrix
-from mercer.solvers.dual.minimise import BoxQP, Part, State, feasible
+from mercer.solvers.dual.minimise import BoxQP, State, feasible
+from mercer.solvers.dual.part import Part
 from mercer.solvers.dual.sweep_loop import HUGE, Sparse, SweptAt, add_up, inner, sweep
 
 # Sweeps, at most: what takes more has examples that hang together, and other ways are shorter.

@@ -18,7 +18,9 @@ _KINK_PASSES = 7
 _HESSIANS, _SMOOTH_HESSIANS, _KINK_HESSIANS = 1, 6, 4
 # Blocks of features that are in memory at a time, in float64.
 _BLOCKS = 5
-_PRICED = "takes no price of the offset, which one-class problems have; use solver='dual'"
+_PRICED = (
+    "takes no price of the offset, which one-class problems have, or of a kink, which ν is; use solver='dual'"
+)
 
 
 class Passes(Solver):
@@ -64,7 +66,7 @@ class Passes(Solver):
             reason = (
                 f"solver {self!r} needs a loss with a derivative or a dual form, and {loss!r} has neither"
             )
-        if reason is None and loss.prices_offset:
+        if reason is None and loss.priced:
             reason = f"solver {self!r} {_PRICED}"
         return reason
 
@@ -104,7 +106,7 @@ class Passes(Solver):
 
     def run(self, problem: Problem) -> Solution:
         self.validate()
-        if problem.offset_price:
+        if problem.offset_price or problem.kink_price:
             raise IncompatibleError(f"solver {self!r} {_PRICED}")
         journal = Journal() if problem.journal is None else problem.journal
         minimisation = Minimisation(problem, self.tolerance(problem), self.max_iter, journal)

@@ -15,7 +15,7 @@ from mercer.tables.reading import Table
 from mercer.tables.reading.from_memory import with_dates
 from mercer.tables.reading.places import Place
 
-_FEWEST = 10
+FEWEST_ROWS = 10
 
 
 def columns_ignored(ignore: Any, y: Any, target: str | None, groups: Any) -> tuple[str, ...]:
@@ -60,7 +60,7 @@ def what_is_asked(
             raise ValueError("which column is the target? Give y, an array or the name of a column")
         values, table = _truth_values(X, name, table[name]), table.drop(name)
     else:
-        name, values = str(target or _name_of(y) or "y"), y
+        name, values = str(target or name_of_target(y) or "y"), y
         if name in table and _same(table[name], y):
             raise ValueError(
                 f"the table still holds the column {name!r}, which is what y is called: it would be learned "
@@ -126,7 +126,7 @@ def _same(column: np.ndarray, y: Any) -> bool:
     return Table({"y": column}) == Table.of({"y": np.ravel(y)})
 
 
-def _name_of(y: Any) -> str:
+def name_of_target(y: Any) -> str:
     """What a series, or the one column of a data frame, is called; empty if it has no name."""
     names = list(y.columns) if hasattr(y, "columns") else [getattr(y, "name", None)]
     return "" if len(names) != 1 or names[0] is None else str(names[0])
@@ -144,7 +144,7 @@ def _truth_values(X: Any, name: str, words: np.ndarray) -> np.ndarray:
 def require_rows(table: Table) -> None:
     if not table.names:
         raise ValueError("there is no column besides the target")
-    if len(table) < _FEWEST:
+    if len(table) < FEWEST_ROWS:
         raise ValueError(
-            f"{len(table)} rows are too few to choose and test a model on; {_FEWEST} is the least"
+            f"{len(table)} rows are too few to choose and test a model on; {FEWEST_ROWS} is the least"
         )

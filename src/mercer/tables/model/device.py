@@ -142,10 +142,10 @@ class Device:
 
 
 def at_home(machine: KernelMachine) -> KernelMachine:
-    """The machine, computed by the CPU from now on wherever it was fitted; its plan says where that was."""
-    function, engine = vars(machine).get("function_"), machine.engine
-    if isinstance(function, KernelFunction) and function.engine.remote:
+    """A machine that was fitted on a GPU, computed by the CPU from now on; its plan says where it was."""
+    function = vars(machine).get("function_")
+    if isinstance(function, KernelFunction) and isinstance(function.engine, Cuda):
         machine.function_ = function.on_engine(Tiled())
-    if isinstance(engine, Engine) and engine.remote:
+    if isinstance(machine.engine, Cuda):
         machine.set_params(engine="auto")
     return machine

@@ -180,7 +180,8 @@ def gather(
     resamples = Resamples.of(question, truth, question.units[result.rows], seed)
     contenders = resamples.contenders(everyone, decided)
     sentences = (*sentences_of(question, contenders), *decided.said)
-    lams, curve, rows = _loo_curve(question, learned, seed)
+    # Whoever interrupts, or has no time left, is not kept waiting.
+    lams, curve, rows = _loo_curve(question, learned, seed, _FEW_ROWS if result.cut else _CURVE_ROWS)
     risk = _risk(question, truth, result, learned)
     made_with = {name: version(name) for name in ("NumPy", "SciPy", "scikit-learn")}
     return Evidence(
@@ -260,11 +261,13 @@ def _lengths(kernel: Kernel) -> np.ndarray | None:
     return np.min(found, axis=0) if found else None
 
 
-def _loo_curve(question: Question, learned: Learned, seed: int) -> tuple[np.ndarray, np.ndarray, int]:
+def _loo_curve(
+    question: Question, learned: Learned, seed: int, most: int
+) -> tuple[np.ndarray, np.ndarray, int]:
     """Leave-one-out error of least squares with the chosen kernel against λ, as a share of the variance."""
     # To leave out many rows together takes as long as they are many.
     largest = int(np.unique(question.units, return_counts=True)[1].max())
-    most = _CURVE_ROWS if largest <= _LARGE_UNIT else _FEW_ROWS
+    most = most if largest <= _LARGE_UNIT else _FEW_ROWS
     order = np.random.default_rng(seed).permutation(len(question.y))
     rows = (order if largest <= _LARGE_UNIT else in_turn(question.units, order))[:most]
     X, Y = question.points(learned.columns)[rows], question.codes()[rows]

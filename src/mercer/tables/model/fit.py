@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from mercer._notice import line_teller
 from mercer._params import require_positive
 from mercer.selection.crew import HERE, ClusterCrew, Crew
 from mercer.tables.model.asking import (
@@ -121,7 +122,7 @@ def fit(
         Where the fit to all rows of a table that does not fit notes how far it is. The same call after
         whatever ended it searches again (to the same end, if `memory` is given) and goes on from there.
     progress : function, optional
-        Called with a line of text now and then.
+        Called with a line of text now and then; whoever listens to `mercer.progress` if None.
     client : distributed.Client, optional
         A Dask cluster that the search is shared out over: test parts and candidates are tried there, each on
         one core, and found again if a worker is lost. What is tried, and so what is found, is the same as
@@ -184,7 +185,7 @@ def fit(
     if (why := _why_by_parts(X, memory, checkpoint)) is not None:
         name = _named(y, target, groups)
         source = _in_parts(X, kinds or {}, ignored, name if task == "regression" else None)
-        tell = progress or (lambda text: None)
+        tell = progress or line_teller()
         allowance = Allowance.of(memory)
         means = (float(minutes), seed, allowance, checkpoint, tell, why, crew)
         gpu = gpu_for(engine, np.inf, client)
@@ -203,7 +204,7 @@ def fit(
     classes = np.unique(asked.y) if asked.task == "classification" else None
     question = wanted.on(Question(table, asked.y, asked.task, classes, together.units, texts))
     question = replace(question, engine=gpu_for(engine, len(table), client))
-    tell = progress or (lambda text: None)
+    tell = progress or line_teller()
     return _answered(question, wanted, (name, asked, together), (float(minutes), seed, started), tell, crew)
 
 

@@ -132,7 +132,7 @@ def fit_both(machine: KernelMachine, X: np.ndarray, y: np.ndarray, part: int, se
 def solved(machines: list[KernelMachine], tol: float) -> bool:
     """Is the gradient of each below the tolerance, as a share of what it is where nothing is learned?"""
     found = [m.solution_.certificate.relative_gradient for m in machines]
-    return bool(found) and all(g <= tol for g in found)  # which NaN is not
+    return bool(found) and all(g is not None and g <= tol for g in found)  # which NaN is not
 
 
 def _nested(machine: KernelMachine, X: np.ndarray, y: np.ndarray, sizes: list[int]) -> list[KernelMachine]:

@@ -73,6 +73,9 @@ class Model:
         """Numbers or labels for the rows of a table (anything `mercer.tables.Table.of` takes), or of a file,
         a folder, a data set or a query.
 
+        One record, a dict of which every value is a single one, is a table of one row, and has one answer:
+        ``model.predict({"size": 80, "city": "Bonn"})[0]``.
+
         Here and where probabilities, intervals and scores are asked for, what does not fit in memory
         is read part by part; answers that do not fit, `write` puts into another file.
         """
@@ -225,6 +228,12 @@ class Model:
         first = self.evidence.scores[0]
         rows = len(self.evidence.truth)
         return f"<Model of {self.target!r}: {first.name} {first.value:.4g} on {rows:,} test rows>"
+
+    def _repr_html_(self) -> str:
+        """What is known, for a notebook; all text in it is escaped."""
+        from mercer.tables.model.model_html import model_html
+
+        return model_html(self)
 
     def summary(self) -> str:
         """What is known, in a page of text."""

@@ -84,7 +84,9 @@ def _as_array(values: Any) -> np.ndarray:
             raise TableError(f"a column has one dimension, this one {values.ndim}.")
         return values
     if isinstance(values, str | bytes) or not isinstance(values, Iterable):
-        raise TableError("a column must be a list or an array.")
+        raise TableError(
+            "a column must be a list or an array, or every one a single value: that is a record, and one row."
+        )
     values = list(values)
     array = np.empty(len(values), dtype=object)
     for i, value in enumerate(values):  # one by one: lists in a list would make a matrix
@@ -113,6 +115,8 @@ def _columns(X: Any, names: list[str] | None) -> dict[str, Any]:
         found: dict[str, Any] = dict(X.columns)
     elif isinstance(X, Mapping):
         found = _named(X.keys(), X.values())
+        if found and all(map(_is_value, found.values())):  # a record: no column is one value
+            found = {n: [v[()] if isinstance(v, np.ndarray) else v] for n, v in found.items()}
     elif (pa := sys.modules.get("pyarrow")) and isinstance(X, pa.Table | pa.RecordBatch):
         found = _named(X.schema.names, X.columns)
     elif isinstance(X, np.ndarray) and X.dtype.names:
@@ -133,6 +137,12 @@ def _columns(X: Any, names: list[str] | None) -> dict[str, Any]:
     if names is not None:
         raise TableError("the columns have names already; names= is for arrays.")
     return found
+
+
+def _is_value(value: Any) -> bool:
+    """Is this one value, and no list of them?"""
+    single = isinstance(value, str | bytes) or not isinstance(value, Iterable)
+    return single or (isinstance(value, np.ndarray) and not value.ndim)
 
 
 def _named(names: Iterable[Any], columns: Iterable[Any]) -> dict[str, Any]:

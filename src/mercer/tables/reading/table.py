@@ -96,7 +96,9 @@ class Table:
 
         Parameters
         ----------
-        X : 2-D array, pandas or polars DataFrame, pyarrow Table, dict of columns, list of dicts, list of rows
+        X : 2-D array, DataFrame, pyarrow Table, dict of columns, list of dicts, list of rows, or one record
+            Data frames are those of pandas and polars. A dict of which every value is a single one is a
+            record, and one row; a dict of lists or arrays has columns.
             Strings stay words here, whatever they look like; logical values become "true" and "false",
             categories become words, durations become seconds, times in a zone become UTC.
         names : names of columns, optional
@@ -112,6 +114,8 @@ class Table:
         Table(2 rows: x1 number, x2 number)
         >>> Table.of([{"a": 1, "b": "x"}, {"a": 2}])["b"]
         array(['x', None], dtype=object)
+        >>> Table.of({"a": 1, "b": "x"}), len(Table.of({"a": [1, 2], "b": ["x", "y"]}))
+        (Table(1 row: a number, b text), 2)
         >>> Table.of([{"day": "2024-02-29"}], kinds={"day": "date"})["day"]
         array(['2024-02-29T00:00:00.000000'], dtype='datetime64[us]')
         """
