@@ -80,8 +80,6 @@ def lab() -> None:
 
     page = (Path(mercer.lab.__file__).parent / "static" / "index.html").read_text(encoding="utf-8")
     assert mercer.lab.make_app() is not None and "<script" in page
-        encoding="utf-8"
-    )
 
 
 def export() -> None:
