@@ -29,7 +29,7 @@ def test_it_is_the_line_and_knows_how_long_all_takes():
         (
             mercer.KernelLogistic(Linear(), representation=Lasso(), lam=1e-2),
             Y > 0,
-            "coordinate: iteration 1, ",
+            "coordinate: iteration ",
         ),
         (mercer.KernelOneClass(), None, "dual: iteration 1, "),
         (mercer.KernelKMeans(Gaussian(1.0), n_clusters=3), None, "k-means: iteration 1, energy "),

@@ -7,7 +7,7 @@ import pytest
 import sklearn.metrics.pairwise as pairwise
 import sklearn.svm
 from peers import __main__ as peers
-from peers import adapter, linear, plugin, svm
+from peers import adapter, plugin, svm
 from sklearn.base import clone
 from sklearn.datasets import make_blobs
 from sklearn.utils import all_estimators
@@ -18,7 +18,7 @@ REPLACED = plugin.replaced()
 X = np.random.default_rng(0).standard_normal((12, 3))
 
 
-@pytest.mark.filterwarnings("ignore:Class PassiveAggressive.* is deprecated:FutureWarning")
+@pytest.mark.filterwarnings("ignore:.*deprecated:FutureWarning")
 def test_machines_have_the_parameters_of_those_they_stand_for():
     theirs = dict(all_estimators())
     named = {name.rpartition(".")[2]: thing for name, thing in REPLACED.items()}
@@ -60,6 +60,8 @@ def test_what_is_not_there_is_lacking():
         adapter.ours(Gaussian, depth=3)
     with pytest.raises(adapter.Lacking, match="the kernel 'fancy'"):
         adapter.named_kernel("fancy", 1.0, 3, 0.0)
+    with pytest.raises(adapter.Lacking, match="negative weights"):
+        svm.SVR().fit(X, X[:, 0], sample_weight=-np.ones(12))
 
 
 def failed(function):
