@@ -81,6 +81,9 @@ def environment(tmp_path):
             "\n".join(["Metadata-Version: 2.1", f"Name: {name}", "Version: 1.0", *lines])
         )
         (about / "RECORD").write_text("".join(f"{module},,\n" for module in modules))
+        for module in modules:  # some readers of RECORD leave out what is not there
+            (tmp_path / module).parent.mkdir(exist_ok=True)
+            (tmp_path / module).touch()
 
     put("mercer", ["mercer/__init__.py"], "base", "draw>=1; extra == 'plot'", "mercer[plot]; extra == 'all'")
     put("base", ["base/__init__.py", "google/a.py"], "never; python_version < '3'")
