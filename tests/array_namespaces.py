@@ -60,7 +60,8 @@ def machines():
     """Every machine that is exported, with its random choices made."""
     for name in mercer.__all__:
         cls = getattr(mercer, name)
-        if inspect.isclass(cls) and issubclass(cls, BaseEstimator):
+        # What takes tables searches for seconds at least, and looks at arrays column by column.
+        if inspect.isclass(cls) and issubclass(cls, BaseEstimator) and not name.startswith("Table"):
             seeded = "random_state" in inspect.signature(cls).parameters
             yield name, cls(**({"random_state": 0} if seeded else {}))
 

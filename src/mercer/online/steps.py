@@ -192,7 +192,7 @@ class PegasosStep(Step):
     >>> PegasosStep().sizes(np.array([1, 2, 10]), 0.05)
     array([10.,  5.,  1.])
     >>> PegasosStep("auto").sizes(np.array([1, 2, 10]), 0.00005).round(3)
-    array([10.  ,  9.99,  9.911])
+    array([10.   ,  9.99 ,  9.911])
 
     References
     ----------
