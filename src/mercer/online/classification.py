@@ -39,8 +39,8 @@ class OnlineKernelClassifier(Likely, RiverMixin):
     ----------
     classes_ : the labels seen or named so far
     n_mistakes_ : labels that were predicted wrongly before they were learned
-    function_, dual_coef_, coef_, intercept_, kernel_, n_seen_, n_updates_, n_passes_, cumulative_loss_ :
-        as in `OnlineKernelRegressor`
+    function_, dual_coef_, coef_, intercept_, kernel_ : as in `OnlineKernelRegressor`
+    n_seen_, n_updates_, n_passes_, cumulative_loss_ : as in `OnlineKernelRegressor`
 
     Examples
     --------
