@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_array
 
 from mercer._state import ArraySpec, positions, require
 from mercer.estimators.inputs import checked_labels
+from mercer.estimators.tensors import on_host
 from mercer.estimators.within import Neighbourhoods
 
 
@@ -18,6 +19,10 @@ class NeighbourVotes(MultiOutputMixin, ClassifierMixin):
 
     classes_: Any
     _targets: np.ndarray
+
+    def score(self, X, y, sample_weight=None):
+        """The share of points whose labels are predicted; of tensors that of the same arrays."""
+        return super().score(on_host(X), on_host(y), on_host(sample_weight))
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
