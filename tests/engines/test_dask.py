@@ -1,7 +1,6 @@
 """The engine of a cluster: a value that holds a client, and what computes where."""
 
 import copy
-import logging
 import pickle
 import re
 import sys
@@ -12,11 +11,11 @@ import joblib
 import numpy as np
 import pandas as pd
 import pytest
-from distributed import Client, LocalCluster
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 
 from cluster_tasks import cores_of_a_fit, engine_here, pages_of_a_product
+from clusters import cluster_of
 from mercer import KernelRidge
 from mercer.engines import Dask, Tiled
 from mercer.io import load, save
@@ -32,11 +31,7 @@ X, y = RNG.standard_normal((200, 3)), RNG.standard_normal(200)
 @pytest.fixture(scope="module")
 def client():
     """One process, two threads: that is where oversubscription would begin."""
-    kind = {"dashboard_address": ":0", "silence_logs": logging.CRITICAL}
-    with (
-        LocalCluster(n_workers=1, threads_per_worker=2, **kind) as cluster,
-        Client(cluster, set_as_default=False) as client,
-    ):
+    with cluster_of(1, threads=2) as client:
         yield client
 
 

@@ -7,11 +7,11 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from distributed import Client, LocalCluster
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import d2_pinball_score, r2_score
 
+from clusters import cluster_of
 from mercer import KernelKMeans, KernelLogistic, KernelPerceptron, KernelRegressor, KernelRidge, KernelSVC
 from mercer.estimators.scoring import quantiles
 from mercer.kernels import Gaussian
@@ -64,8 +64,7 @@ def test_files_and_clusters(tmp_path):
     assert ridge.score(path, t, w) == pytest.approx(expected, rel=1e-12)
     assert logistic.score(str(path), "word") == pytest.approx(np.mean(logistic.predict(path) == words))
     assert sorted(p.name for p in tmp_path.iterdir()) == ["a.parquet"]
-    options = {"threads_per_worker": 1, "processes": False, "dashboard_address": ":0"}
-    with LocalCluster(n_workers=2, **options) as cluster, Client(cluster) as client:
+    with cluster_of(2, processes=False, default=True) as client:
         rows = ClusterRows(ArrayRows(X, t, w, rows=33), client=client)
         assert ridge.score(rows) == pytest.approx(expected, rel=1e-12)
         frame = dd.from_pandas(pd.DataFrame(table)[["w", "b", "y", "a"]], npartitions=3)

@@ -6,23 +6,22 @@ import signal
 import numpy as np
 import pytest
 
+from clusters import cluster_of
 from mercer import KernelRidge, NetworkKernelRegressor
 from mercer.kernels import Gaussian
 from mercer.network import Faults, MovingSource, grid
 from mercer.network.actors import DaskCarrier, on_workers
 from mercer.representations import Nystrom
 
-distributed = pytest.importorskip("distributed")
-
 FIELD = MovingSource()
 X, Y, NODES = FIELD.readings(FIELD.sensors(6, random_state=0), 0.0, per_node=8, random_state=0)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def client():
-    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0", "processes": True}
-    with distributed.LocalCluster(**options) as cluster, distributed.Client(cluster) as found:
-        yield found
+    """A cluster for each test: one of them kills a worker."""
+    with cluster_of(2) as client:
+        yield client
 
 
 @pytest.mark.parametrize(

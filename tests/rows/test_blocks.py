@@ -1,15 +1,13 @@
 """Blocks of Dask's collections: columns go by their names, whatever pandas keeps in them."""
 
-import logging
-
 import dask
 import dask.array as da
 import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import pytest
-from distributed import Client, LocalCluster
 
+from clusters import cluster_of
 from mercer import KernelLogistic, KernelRidge
 from mercer.engines import Dask
 from mercer.kernels import Gaussian
@@ -25,8 +23,7 @@ HOLES = FRAME.a.where(np.arange(N) % 20 != 7)  # NaN in rows 7, 27 and 47
 
 @pytest.fixture(scope="module", autouse=True)
 def client():
-    kind = {"n_workers": 1, "threads_per_worker": 2, "processes": False, "dashboard_address": ":0"}
-    with LocalCluster(**kind, silence_logs=logging.CRITICAL) as cluster, Client(cluster) as client:
+    with cluster_of(1, threads=2, processes=False, default=True) as client:
         yield client
 
 

@@ -2,12 +2,10 @@
 
 import asyncio
 import gc
-import logging
 import os
 import signal
 import threading
 import time
-from contextlib import contextmanager
 
 import dask
 import dask.array as da
@@ -15,9 +13,9 @@ import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import pytest
-from distributed import Client, LocalCluster
 
 from cluster_tasks import Deadly, Endless, Normal, Times, broken, counted, doubled, pid
+from clusters import cluster_of
 from mercer.rows import ArrayRows
 from mercer.rows.base import watching
 from mercer.rows.cluster import ClusterRows, jobs_of
@@ -27,14 +25,6 @@ RNG = np.random.default_rng(0)
 X = RNG.standard_normal((4000, 3)).astype(np.float32)
 y, w = RNG.standard_normal(4000), RNG.uniform(size=4000)
 V = RNG.standard_normal(3).astype(np.float32)
-
-
-@contextmanager
-def cluster_of(workers):
-    """So many processes of one thread each."""
-    kind = {"threads_per_worker": 1, "dashboard_address": ":0", "silence_logs": logging.CRITICAL}
-    with LocalCluster(n_workers=workers, **kind) as cluster, Client(cluster, set_as_default=False) as client:
-        yield client
 
 
 @pytest.fixture(scope="module")

@@ -1,36 +1,27 @@
 """Threads here and workers elsewhere do the same things, in order; a worker that dies costs time only."""
 
-import logging
 import os
 import pickle
 import signal
 import threading
 import time
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from uuid import uuid4
 
 import numpy as np
 import pytest
-from distributed import Client, LocalCluster
 
+from clusters import cluster_of
 from mercer._threads import cpu_count
 from mercer.selection.crew import HERE, ClusterCrew
 from mercer.selection.search import Clock, Sharing, search
 
 
-@contextmanager
-def cluster(**kind):
-    kind = {"threads_per_worker": 1, "silence_logs": logging.CRITICAL, **kind}
-    with LocalCluster(n_workers=2, **kind) as made, Client(made, set_as_default=False) as client:
-        yield client
-
-
 @pytest.fixture(scope="module")
 def client():
     """Two workers in threads of this process."""
-    with cluster(processes=False, dashboard_address=":0") as client:
+    with cluster_of(2, processes=False) as client:
         yield client
 
 
@@ -102,7 +93,7 @@ def test_a_worker_dies(tmp_path, monkeypatch):
     monkeypatch.setattr("mercer.rows.watch._GRACE", 0.1)
     monkeypatch.setattr("mercer.rows.watch._LOOK", 0.05)
     (tmp_path / "1").touch()
-    with cluster(dashboard_address=":0") as client:
+    with cluster_of(2) as client:
         crew = ClusterCrew(client)
         assert crew.map(partial(deadly, tmp_path), range(6)) == list(range(6))
         assert len(list(tmp_path.iterdir())) == 1 and crew.map(getpid, range(2)) != [os.getpid()] * 2

@@ -1,7 +1,5 @@
 """Tables and models that several files look at; fitted once, with time to spare: no clock decides."""
 
-import logging
-
 import numpy as np
 import pytest
 
@@ -103,11 +101,7 @@ def review_model(reviews):
 @pytest.fixture
 def cluster():
     """A client of two workers in threads of this process; not for longer: some tests hold the clock."""
-    from distributed import Client, LocalCluster
+    from clusters import cluster_of
 
-    kind = {"processes": False, "dashboard_address": ":0", "silence_logs": logging.CRITICAL}
-    with (
-        LocalCluster(n_workers=2, threads_per_worker=1, **kind) as made,
-        Client(made, set_as_default=False) as client,
-    ):
+    with cluster_of(2, processes=False) as client:
         yield client
