@@ -18,13 +18,14 @@ from mercer.tables.model.beside import Answer, answers_beside, widened
 from mercer.tables.model.deadline import Deadline
 from mercer.tables.model.effort import Effort, fit_seconds
 from mercer.tables.model.first import first_part
-from mercer.tables.model.fitting import fit_both, for_rows, pace, quadratic, squares
+from mercer.tables.model.fitting import Fitted, fit_both, fit_few, for_rows, quadratic, squares
 from mercer.tables.model.forests import has_forest
 from mercer.tables.model.importance import REPEATS, importances
 from mercer.tables.model.learn import SEARCH, Learned, Question, Sought, learn, refit, seek
 from mercer.tables.model.on_device import both_on
 from mercer.tables.model.recalibration import recalibrated
 from mercer.tables.model.search import Progress, silent
+from mercer.tables.model.speed import Speed
 
 _FOLDS = 5
 # From here on one part is held out, instead of every part in turn.
@@ -47,8 +48,9 @@ _BESIDE_SHARE = 0.08
 _ROOM, _WIDE = 1.3, 50
 # Of the time for fits, for machines whose fits can't be forecast.
 _SLOW_FITS = 0.6
-# Of what is left when they begin, these fits take no more.
-_LATE_FITS = 0.75
+# Of what is left when they begin, these fits take no more; and of that, a first one that is sure to be done.
+_LATE_FITS, _SOON = 0.75, 0.08
+_ALL_ROWS = "the fit to all rows"
 _FIRST_ONLY = "{} before the model was done: this is a first one, of few rows and one width"
 _UNTESTED = "it was interrupted before other models and the importance of columns were looked at"
 # What no data should lead to, and no call should be lost by.
@@ -158,9 +160,19 @@ class PartLearner:
         if both is None:
             if device is not None:  # which has taken some of the time
                 fits = min(fits, _LATE_FITS * self.deadline.left)
-            both = fit_both(machine, X, y, len(train), fits / pace())
+            both = self._both(machine, X, y, len(train), fits)
         part = replace(sought.fitted(both.part, self.seed, both.remarks), curve=both.curve)
         return (np.sort(test), train, part), replace(part, machine=both.whole)
+
+    def _both(self, machine: Any, X: np.ndarray, y: np.ndarray, part: int, seconds: float) -> Fitted:
+        """Two fits; to fewer rows, which are there at once, if all of them take too long after all."""
+        speed, soon = Speed.of(machine.kernel, X), _SOON * seconds
+        if speed.exact(len(y)) <= soon:
+            return fit_both(machine, X, y, part, seconds, speed)
+        few, found = fit_few(machine, X, y, part, soon, speed), []
+        with self.deadline.stage(_ALL_ROWS, _LATE_FITS * self.deadline.left):
+            found.append(fit_both(machine, X, y, part, seconds - soon, speed))
+        return found[0] if found else few
 
     @property
     def _forecast(self) -> float:
