@@ -14,7 +14,7 @@ from mercer._warnings import unheard
 from mercer.engines import Tiled, available_memory
 from mercer.estimators import KernelClassifier, KernelLogistic, KernelRegressor, KernelRidge, KernelSVC
 from mercer.estimators.base import KernelMachine
-from mercer.estimators.nested import fit_nested
+from mercer.estimators.nested import fit_nested, keeps
 from mercer.operators import NotPositiveDefinite
 from mercer.representations import Full, Nystrom, Representation
 from mercer.solvers import CG
@@ -26,7 +26,9 @@ from mercer.tables.model.texts import letters_a_row
 # Of the free memory, for the matrix of a kernel.
 _SHARE = 0.6
 # Iterations that conjugate gradients may take, and where they may stop: predictions don't change any more.
-_ITERATIONS, _REFINEMENTS, _ENOUGH, GOOD = 80, 12, 1e-4, 1e-2
+_ITERATIONS, _ENOUGH, GOOD = 80, 1e-4, 1e-2
+# Refinements of a factor, where the matrix is kept beside it, and where each computes it anew.
+_REFINEMENTS = {True: 24, False: 12}
 # A fit for each of two in double precision takes so many times as long as one factorisation for both. Of the
 # time for a fit, what is used at least where one was tried in vain.
 _ANEW, _LEFT = 3.0, 0.4
@@ -150,7 +152,7 @@ def solved(machines: list[KernelMachine], tol: float) -> bool:
 def _nested(machine: KernelMachine, X: np.ndarray, y: np.ndarray, sizes: list[int]) -> list[KernelMachine]:
     """By one factorisation; nothing, if there is none."""
     try:
-        return fit_nested(machine, X, y, sizes, _ENOUGH, _REFINEMENTS)
+        return fit_nested(machine, X, y, sizes, _ENOUGH, _REFINEMENTS[keeps(len(X))])
     except NotPositiveDefinite:
         return []
 
