@@ -23,6 +23,8 @@ from mercer.tables.model.forests import has_forest
 from mercer.tables.model.speed import Speed
 from mercer.tables.model.texts import letters_a_row
 
+# So many rows are fitted exactly in a second or two, whatever the kernel.
+_FEW = 3000
 # Of the free memory, for the matrix of a kernel.
 _SHARE = 0.6
 # Iterations that conjugate gradients may take, and where they may stop: predictions don't change any more.
@@ -74,9 +76,11 @@ def representation(machine: KernelMachine, X: np.ndarray, seconds: float) -> Rep
     if isinstance(machine, (KernelLogistic, KernelRegressor)) and not isinstance(machine, KernelRidge):
         return Full() if n <= 3000 else Nystrom(min(n, 1500))
     seconds = max(seconds, 1.0)  # what takes a second is worth it, however few there are
-    if letters := letters_a_row(X):
-        if fit_seconds(n, d, letters) <= seconds and fits(n):
-            return Full()
+    letters = letters_a_row(X)
+    # Of few rows nothing is measured: that would take as long as the fit.
+    if (letters or n <= _FEW) and fit_seconds(n, d, letters) <= seconds and fits(n):
+        return Full()
+    if letters:
         return Nystrom(centres_within(seconds, n, letters))
     speed = Speed.of(machine.kernel, X)
     if speed.exact(n) <= seconds and fits(n):
