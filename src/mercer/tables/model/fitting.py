@@ -144,7 +144,7 @@ def fit_few(
     """The same on as many rows as take so long: what is left where a fit to all of them comes to no end."""
     with unheard(ConvergenceWarning):
         machine = clone(machine).set_params(representation=Full())
-        return _exact_on(machine, X, y, part, seconds, speed)
+        return _exact_on(machine, X, y, part, seconds, speed, curve=False)
 
 
 def solved(machines: list[KernelMachine], tol: float) -> bool:
@@ -188,22 +188,28 @@ def _some_of(
 
 
 def _exact_on(
-    machine: KernelMachine, X: np.ndarray, y: np.ndarray, part: int, seconds: float, speed: Speed
+    machine: KernelMachine,
+    X: np.ndarray,
+    y: np.ndarray,
+    part: int,
+    seconds: float,
+    speed: Speed,
+    curve: bool = True,
 ) -> Fitted:
     """Exact on as many rows as so many seconds and the free memory allow."""
     n, labels = len(X), y if isinstance(machine, KernelClassifier) else None
     most = _most(seconds, n, speed)
     rows, first = fewer(labels, n, part, most)
-    sizes = beginnings(machine, y[rows[:first]])
+    sizes = beginnings(machine, y[rows[:first]]) if curve else []
     made = _nested(for_rows(machine, n, most), X[rows], y[rows], [*sizes, first, most])
-    found, curve = made[-2:], error_by_rows(made[:-1], X[part:], y[part:])
+    found, errors = made[-2:], error_by_rows(made[:-1], X[part:], y[part:])
     if not solved(found, GOOD):
         most = min(speed.rows_within(_LEFT * seconds / _ANEW, n), most)
         rows, first = fewer(labels, n, part, most)
-        found, curve = _anew(for_rows(machine, n, most), X[rows], y[rows], [first, most]), ()
+        found, errors = _anew(for_rows(machine, n, most), X[rows], y[rows], [first, most]), ()
     said = f"exact on {most:,} of the {n:,} rows: with all of them it would not be done in time"
     tested, last = found
-    return Fitted(tested, last, (said,) if most < n else (), curve)
+    return Fitted(tested, last, (said,) if most < n else (), errors)
 
 
 def _most(seconds: float, n: int, speed: Speed) -> int:
