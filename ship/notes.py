@@ -3,8 +3,8 @@
     python ship/notes.py             # of what is not released yet
     python ship/notes.py 0.2.0       # of a release
 
-`ship/notes.py --release 0.2.0` ends development: the section is put in order and gets the version and today's
-date, an empty one follows above it, and the version in the package and in CITATION.cff is that of the release.
+`ship/notes.py --release 0.2.0` ends development: the section is put in order and gets the version and
+today's date, an empty one follows above it, and the version in the package and in CITATION.cff is that one.
 """
 
 from __future__ import annotations
