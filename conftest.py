@@ -24,7 +24,7 @@ def pytest_collection_finish() -> None:
 
 
 @pytest.fixture(autouse=True)
-def _own_folder(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+def _own_folder(request: pytest.FixtureRequest) -> None:
     """What examples write is gone afterwards."""
     if isinstance(request.node, pytest.DoctestItem):
-        monkeypatch.chdir(request.getfixturevalue("tmp_path"))
+        request.getfixturevalue("monkeypatch").chdir(request.getfixturevalue("tmp_path"))
