@@ -202,6 +202,7 @@ def test_alone_is_exact_where_there_is_time():
 
 def test_alone_with_centres(monkeypatch):
     monkeypatch.setattr(Speed, "exact", NEVER)
+    monkeypatch.setattr(fitting, "fit_seconds", NEVER)
     machine, said = fit_alone(ridge(), X, Y, 10.0)
     assert isinstance(machine.representation, Nystrom) and said == ()  # forecasts decide, as the minutes say
     monkeypatch.undo()

@@ -50,7 +50,7 @@ _ROOM, _WIDE = 1.3, 50
 # Of the time for fits, for machines whose fits can't be forecast.
 _SLOW_FITS = 0.6
 # Of what is left when they begin, these fits take no more; and of that, a first one that is sure to be done.
-_LATE_FITS, _SOON = 0.75, 0.08
+_LATE_FITS, _SOON = 0.65, 0.08
 _ALL_ROWS = "the fit to all rows"
 # Of the minutes, what is over when a search begins, and what it has at least.
 _BEGUN, _LEAST_SEARCH = 0.1, 0.2
@@ -254,7 +254,7 @@ def _first(question: Question, deadline: Deadline, seed: int) -> tuple[Tested, L
         return None
     answers = [answers_of(part, question, 0.0, deadline)]
     how = f"{len(part[0]):,} rows that took no part"
-    return pooled(how, question, [part], answers, _unknown(part), part[2]), part[2]
+    return pooled(how, question, [part], answers, _unknown(part), 1.0, part[2]), part[2]
 
 
 def _unknown(part: Part) -> np.ndarray:
@@ -284,7 +284,8 @@ def _tested(
         how = f"{sum(len(test) for test, _, _ in parts):,} rows held out of search and fit"
     else:
         how = f"{len(splits)}-fold cross-validation, the whole search repeated in each fold"
-    tested = pooled(how, question, parts, answers, importance, final)
+    gain = _gain(parts, final, question) if fully and not deadline.passed() else 1.0
+    tested = pooled(how, question, parts, answers, importance, gain, final)
     final, probability = recalibrated(question, parts, final, tests.seed)
     if probability is not None:
         tested = replace(tested, probability=probability)
@@ -297,6 +298,7 @@ def pooled(
     parts: list[Part],
     answers: list[dict[str, Answer]],
     importance: np.ndarray,
+    gain: float,
     final: Learned,
 ) -> Tested:
     """What is known of the test rows of all parts."""
@@ -306,7 +308,6 @@ def pooled(
     names = [name for name in answers[0] if all(name in found for found in answers)]
     everyone = {name: _pooled([found[name] for found in answers], order) for name in names}
     predicted, probability = everyone.pop(OURS)
-    gain = 1.0 if final is parts[0][2] else _gain(parts, final, question)
     remarks = tuple(dict.fromkeys(r for made in [*(made for *_, made in parts), final] for r in made.remarks))
     if not alone(question.units):
         sets = f"{count(question.units):,} sets of rows"

@@ -23,6 +23,8 @@ from mercer.tables.model.forests import has_forest
 from mercer.tables.model.speed import Speed
 from mercer.tables.model.texts import letters_a_row
 
+# So many rows are fitted exactly in a second or two, whatever the kernel.
+_FEW = 3000
 # Of the free memory, for the matrix of a kernel.
 _SHARE = 0.6
 # Iterations that conjugate gradients may take, and where they may stop: predictions don't change any more.
@@ -74,9 +76,11 @@ def representation(machine: KernelMachine, X: np.ndarray, seconds: float) -> Rep
     if isinstance(machine, (KernelLogistic, KernelRegressor)) and not isinstance(machine, KernelRidge):
         return Full() if n <= 3000 else Nystrom(min(n, 1500))
     seconds = max(seconds, 1.0)  # what takes a second is worth it, however few there are
-    if letters := letters_a_row(X):
-        if fit_seconds(n, d, letters) <= seconds and fits(n):
-            return Full()
+    letters = letters_a_row(X)
+    # Of few rows nothing is measured: that would take as long as the fit.
+    if (letters or n <= _FEW) and fit_seconds(n, d, letters) <= seconds and fits(n):
+        return Full()
+    if letters:
         return Nystrom(centres_within(seconds, n, letters))
     speed = Speed.of(machine.kernel, X)
     if speed.exact(n) <= seconds and fits(n):
@@ -140,7 +144,7 @@ def fit_few(
     """The same on as many rows as take so long: what is left where a fit to all of them comes to no end."""
     with unheard(ConvergenceWarning):
         machine = clone(machine).set_params(representation=Full())
-        return _exact_on(machine, X, y, part, seconds, speed)
+        return _exact_on(machine, X, y, part, seconds, speed, curve=False)
 
 
 def solved(machines: list[KernelMachine], tol: float) -> bool:
@@ -184,22 +188,28 @@ def _some_of(
 
 
 def _exact_on(
-    machine: KernelMachine, X: np.ndarray, y: np.ndarray, part: int, seconds: float, speed: Speed
+    machine: KernelMachine,
+    X: np.ndarray,
+    y: np.ndarray,
+    part: int,
+    seconds: float,
+    speed: Speed,
+    curve: bool = True,
 ) -> Fitted:
     """Exact on as many rows as so many seconds and the free memory allow."""
     n, labels = len(X), y if isinstance(machine, KernelClassifier) else None
     most = _most(seconds, n, speed)
     rows, first = fewer(labels, n, part, most)
-    sizes = beginnings(machine, y[rows[:first]])
+    sizes = beginnings(machine, y[rows[:first]]) if curve else []
     made = _nested(for_rows(machine, n, most), X[rows], y[rows], [*sizes, first, most])
-    found, curve = made[-2:], error_by_rows(made[:-1], X[part:], y[part:])
+    found, errors = made[-2:], error_by_rows(made[:-1], X[part:], y[part:])
     if not solved(found, GOOD):
         most = min(speed.rows_within(_LEFT * seconds / _ANEW, n), most)
         rows, first = fewer(labels, n, part, most)
-        found, curve = _anew(for_rows(machine, n, most), X[rows], y[rows], [first, most]), ()
+        found, errors = _anew(for_rows(machine, n, most), X[rows], y[rows], [first, most]), ()
     said = f"exact on {most:,} of the {n:,} rows: with all of them it would not be done in time"
     tested, last = found
-    return Fitted(tested, last, (said,) if most < n else (), curve)
+    return Fitted(tested, last, (said,) if most < n else (), errors)
 
 
 def _most(seconds: float, n: int, speed: Speed) -> int:
