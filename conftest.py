@@ -14,13 +14,17 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("MERCER_CACHE_DIR", str(Path(__file__).parent / ".pytest_cache" / "code"))
 
 
+# All that is collected stays to the end: the garbage collector need not look through it, now or again.
+gc.disable()
+
+
 def pytest_collection_finish() -> None:
-    """All that was collected stays to the end: the garbage collector need not look through it again."""
     gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(autouse=True)
-def _own_folder(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+def _own_folder(request: pytest.FixtureRequest) -> None:
     """What examples write is gone afterwards."""
     if isinstance(request.node, pytest.DoctestItem):
-        monkeypatch.chdir(request.getfixturevalue("tmp_path"))
+        request.getfixturevalue("monkeypatch").chdir(request.getfixturevalue("tmp_path"))

@@ -3,8 +3,8 @@
     python ship/notes.py             # of what is not released yet
     python ship/notes.py 0.2.0       # of a release
 
-`ship/notes.py --release 0.2.0` ends development: the section gets the version and today's date, an empty one
-follows above it, and the version in the package and in CITATION.cff is that of the release.
+`ship/notes.py --release 0.2.0` ends development: the section is put in order and gets the version and
+today's date, an empty one follows above it, and the version in the package and in CITATION.cff is that one.
 """
 
 from __future__ import annotations
@@ -27,16 +27,20 @@ def section(changes: str, version: str) -> str:
     >>> section("## Unreleased\\n\\n- a\\n\\n## 0.1.0 - 2026-01-01\\n\\n- b\\n", "Unreleased")
     '- a'
     """
+    return _found(changes, version)[1].strip()
+
+
+def _found(changes: str, version: str) -> re.Match[str]:
     found = re.search(rf"^## \[?{re.escape(version)}\]?(?: [^\n]*)?$(.*?)(?=^## |\Z)", changes, re.M | re.S)
     if found is None:
         raise SystemExit(f"CHANGELOG.md has no section {version}")
-    return found[1].strip()
+    return found
 
 
 def ordered(body: str) -> str:
-    """The parts below "### …", those of a kind together.
+    """The parts below "### …", those of a kind together, those of one heading as one.
 
-    >>> print(ordered("### Fixed\\n\\n- a\\n\\n### Added: y\\n\\n- b\\n\\n### Added: x\\n\\n- c"))
+    >>> print(ordered("### Fixed\\n- a\\n\\n### Added: y\\n- b\\n\\n### Added: x\\n- c\\n\\n### Fixed\\n- d"))
     ### Added: y
     <BLANKLINE>
     - b
@@ -48,24 +52,28 @@ def ordered(body: str) -> str:
     ### Fixed
     <BLANKLINE>
     - a
+    - d
     """
-    parts = re.split(r"(?=^### )", body, flags=re.M)
-    lead, parts = (parts[0], parts[1:]) if not parts[0].startswith("### ") else ("", parts)
-    unknown = [part.splitlines()[0] for part in parts if _kind(part) not in ORDER]
+    lead, *parts = re.split(r"^### ", body, flags=re.M)
+    together: dict[str, list[str]] = {}
+    for heading, _, lines in (part.partition("\n") for part in parts):
+        together.setdefault(heading.strip(), []).append(lines.strip())
+    unknown = [heading for heading in together if _kind(heading) not in ORDER]
     if unknown:
         raise SystemExit(f"headings of no kind ({', '.join(ORDER)}): {unknown}")
-    parts.sort(key=lambda part: ORDER.index(_kind(part)))
-    return "\n\n".join(part.strip() for part in (lead, *parts) if part.strip())
+    headings = sorted(together, key=lambda heading: ORDER.index(_kind(heading)))
+    texts = [f"### {heading}\n\n" + "\n".join(together[heading]) for heading in headings]
+    return "\n\n".join(text for text in (lead.strip(), *texts) if text)
 
 
-def _kind(part: str) -> str:
-    return re.split(r"[:\n]", part.removeprefix("### "), maxsplit=1)[0].strip()
+def _kind(heading: str) -> str:
+    return heading.partition(":")[0].strip()
 
 
 def released(changes: str, version: str, day: str) -> str:
-    """CHANGELOG.md with what was unreleased as this version.
+    """CHANGELOG.md with what was unreleased as this version, in order.
 
-    >>> print(released("# C\\n\\n## Unreleased\\n\\n- a\\n", "0.2.0", "2026-11-20"))
+    >>> print(released("# C\\n\\n## Unreleased\\n\\n- a\\n\\n## 0.1.0\\n\\n- b\\n", "0.2.0", "2026-11-20"))
     # C
     <BLANKLINE>
     ## Unreleased
@@ -74,9 +82,15 @@ def released(changes: str, version: str, day: str) -> str:
     <BLANKLINE>
     - a
     <BLANKLINE>
+    ## 0.1.0
+    <BLANKLINE>
+    - b
+    <BLANKLINE>
     """
-    section(changes, UNRELEASED)
-    return changes.replace(f"## {UNRELEASED}\n", f"## {UNRELEASED}\n\n## {version} - {day}\n", 1)
+    found = _found(changes, UNRELEASED)
+    before, after = changes[: found.start()], changes[found.end() :]
+    texts = (f"## {UNRELEASED}", f"## {version} - {day}", ordered(found[1].strip()), after)
+    return before + "\n\n".join(text for text in texts if text).rstrip() + "\n"
 
 
 def release(version: str, root: Path = ROOT) -> None:

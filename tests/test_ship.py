@@ -186,7 +186,9 @@ def test_one_version_everywhere():
     assert f"\nmercer {version}\n" in (ROOT / "docs" / "start.md").read_text(encoding="utf-8")
     heading = "Unreleased" if version.endswith(".dev0") else version
     changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
-    assert notes.ordered(notes.section(changes, heading)).startswith("### Added")
+    body = notes.section(changes, heading)
+    # Right after a release nothing has changed yet.
+    assert "### Added" in notes.ordered(body) or (heading == "Unreleased" and not body)
 
 
 def test_a_release_is_said_everywhere(tmp_path):
@@ -198,7 +200,7 @@ def test_a_release_is_said_everywhere(tmp_path):
     assert re.search(r"^version: 7\.8\.9\ndate-released: \d{4}-\d\d-\d\d$", text["CITATION.cff"], re.M)
     assert notes.section(text["CHANGELOG.md"], "Unreleased") == ""
     changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
-    assert notes.section(text["CHANGELOG.md"], "7.8.9") == notes.section(changes, "Unreleased")
+    assert notes.section(text["CHANGELOG.md"], "7.8.9") == notes.ordered(notes.section(changes, "Unreleased"))
     assert try_wheel.version_of(tmp_path / "src" / "mercer") == "7.8.9"
 
 

@@ -20,7 +20,7 @@ def houses():
     shown = size.copy()
     shown[::15] = np.nan
     city[::20] = None
-    sold[::23] = np.datetime64("NaT")
+    sold[::23] = np.datetime64("NaT", "us")
     table = {
         "size": shown,
         "city": city,

@@ -251,7 +251,7 @@ def test_only_circles_that_turn(step, count, circles):
 
 def test_missing_dates():
     dates = DAYS.copy()
-    dates[::6] = np.datetime64("NaT")
+    dates[::6] = np.datetime64("NaT", "us")
     encoder, Z = encoded(dates)
     assert encoder.marks_missing and Z.shape == (N, 8)
     assert (Z[::6, :-1] == 0).all() and (Z[::6, -1] > 0).all() and (Z[1:6, -1] == 0).all()

@@ -128,5 +128,5 @@ def turns(dates: np.ndarray, circle: str) -> np.ndarray:
     if circle == "week":
         return (days + 3) % 7 / 7  # the first of January 1970 was a Thursday
     years = dates.astype("datetime64[Y]")
-    length = ((years + 1).astype("datetime64[us]") - years.astype("datetime64[us]")) / DAY
-    return (dates - years.astype("datetime64[us]")) / DAY / length
+    first, last = (year.astype("datetime64[us]") for year in (years, years + np.timedelta64(1, "Y")))
+    return (dates - first) / (last - first)

@@ -58,7 +58,9 @@ def from_arrow(column: Any) -> np.ndarray:
         missing = whole.is_null().to_numpy()
         if is_.is_duration(kind) or is_.is_time(kind):
             return np.where(missing, np.nan, counts / UNITS[unit])
-        return bounded_dates(np.where(missing, np.datetime64("NaT"), counts.astype(f"datetime64[{unit}]")))
+        dates = counts.astype(f"datetime64[{unit}]")
+        dates[missing] = "NaT"
+        return bounded_dates(dates)
     if (
         is_.is_boolean(kind)
         or is_.is_dictionary(kind)

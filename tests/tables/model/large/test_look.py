@@ -19,7 +19,7 @@ def _table(n=2500):
     x, word = rng.standard_normal(n), rng.choice(["a", "b", None], n, p=[0.5, 0.3, 0.2])
     x[::9], word[-1] = np.nan, "late"
     day = np.datetime64("2024-01-01", "us") + rng.integers(0, 100, n) * np.timedelta64(1, "D")
-    day[5] = np.datetime64("NaT")
+    day[5] = np.datetime64("NaT", "us")
     y = np.where(np.arange(n) < 1200, np.nan, x * 0 + 1.0)
     return Table.of({"x": x, "word": word, "day": day, "y": np.where(np.isnan(y), np.nan, np.arange(n))})
 
