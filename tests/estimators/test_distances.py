@@ -66,6 +66,7 @@ def test_by_name(metric, search):
     [
         ("minkowski", {"p": 3}),
         ("minkowski", {"p": 1}),
+        ("minkowski", {"p": np.inf}),
         ("minkowski", {"p": 2.5, "w": [1.0, 2.0, 0.0, 3.0]}),
         ("seuclidean", {"V": np.array([1.0, 2.0, 3.0, 4.0])}),
         ("mahalanobis", {"VI": np.diag([1.0, 2.0, 3.0, 4.0])}),

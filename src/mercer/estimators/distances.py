@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer._params import require_positive
+from mercer._params import is_number, require_positive
 from mercer._xp import frozen, issparse
 from mercer.kernels.base import Kernel
 from mercer.kernels.finite import Finite, Precomputed, square_symmetric
@@ -131,7 +131,7 @@ class NamedDistance(Distance):
             if getattr(self, word) is not None and word not in takes:
                 told = f"takes {' and '.join(map(repr, takes))}" if takes else "takes no parameters"
                 raise ValueError(f"metric_params: {self.name!r} {told}, got {word!r}")
-        if self.p is not None:
+        if self.p is not None and not (is_number(self.p) and self.p == np.inf):
             require_positive(self.p, "metric_params: p")
         for word in ("w", "V"):
             given = getattr(self, word)
