@@ -206,7 +206,8 @@ class KernelNearestNeighbors(NeighbourMachine):
         "chebyshev", "minkowski", … by name, d(x, z) as a function of points of any kind (symmetric), or
         "precomputed": X is the matrix of distances (points × points at fit, points × examples later).
     metric_params : dict, optional
-        Of metrics by name: p (≤ ∞) and w of "minkowski", V of "seuclidean", VI of "mahalanobis", w of "hamming".
+        Of metrics by name: p (up to ∞) and w of "minkowski", V of "seuclidean", VI of "mahalanobis", w of
+        "hamming".
 
     Attributes
     ----------
