@@ -132,7 +132,7 @@ class _RidgesCV(Linearly):
     """λ by leaving one out, all of them from one factorisation; or by folds, as anybody would."""
 
     def _chosen(self, X: Any, y: Any, sample_weight: Any) -> Any:
-        """The best alpha, or that of each target; `best_score_` and, where asked for, `cv_results_` besides."""
+        """The best alpha, or that of each target; besides `best_score_` and, if asked for, `cv_results_`."""
         alphas = np.atleast_1d(np.asarray(self.alphas))
         bounds = {"min_val": 0.0, "include_boundaries": "left" if self.cv is not None else "neither"}
         for i, alpha in enumerate(np.atleast_1d(np.asarray(self.alphas, dtype=object))):
@@ -163,7 +163,7 @@ class _RidgesCV(Linearly):
             residuals = np.asarray(found.loo_residuals).reshape(len(alphas), *targets.shape)
             weights = np.ones(len(targets))
         else:
-            # What is left has less weight, here one and there another: at the same alpha λ is another each time.
+            # What is left has less weight, here one and there another: at one alpha λ is another each time.
             weights = np.asarray(weights, float)
             residuals = np.array([self._refitted(X, targets, weights, alpha) for alpha in alphas])
         flat = np.moveaxis(residuals, 0, -1)

@@ -22,7 +22,9 @@ from mercer.kernels.profiled import Profiled
 from mercer.kernels.statistics import DotProduct, L1Distance, SquaredDistance, squared_norms
 
 # Of truth values: any number but 0 is true.
-_OF_TRUTH = ("dice", "jaccard", "rogerstanimoto", "russellrao", "yule")
+_OF_TRUTH = ("dice", "jaccard", "rogerstanimoto", "russellrao", "sokalsneath", "yule")
+# 0/0 of two vectors of zeros, which are equal.
+_OF_NOTHING = ("braycurtis", "dice", "jaccard", "jensenshannon", "sokalsneath")
 # What a plain distance makes of ‖x−z‖² or ‖x−z‖₁, with that norm and the power of d that it is.
 _PLAIN = {
     "euclidean": ("l2", 2),
@@ -191,8 +193,7 @@ class NamedDistance(Distance):
         told = {w: getattr(self, w) for w in _WORDS.get(name, ()) if getattr(self, w) is not None}
         with np.errstate(invalid="ignore"):
             D = cdist(X, Z, name, **told)
-        if name in ("braycurtis", "jensenshannon"):
-            # 0/0, of two vectors of zeros, which are equal.
+        if name in _OF_NOTHING:
             empty = np.logical_and.outer(~X.any(axis=1), ~Z.any(axis=1))
             D[empty] = 0
         return D
