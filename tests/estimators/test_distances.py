@@ -82,7 +82,7 @@ def test_parameters_are_those_of_scikit_learn(metric, told):
     np.testing.assert_allclose(ours.kneighbors(T)[0], theirs.kneighbors(T)[0], rtol=1e-9)
 
 
-@pytest.mark.parametrize("metric", ["braycurtis", "dice", "jaccard", "jensenshannon", "sokalsneath"])
+@pytest.mark.parametrize("metric", ["braycurtis", "dice", "jaccard", "sokalsneath"])
 def test_vectors_of_zeros_are_equal(metric):
     near = KernelNearestNeighbors(metric=metric, n_neighbors=2).fit([[0.0, 0.0], [1.0, 1.0], [0.0, 0.0]])
     d, index = near.kneighbors([[0.0, 0.0]])
