@@ -141,6 +141,8 @@ class _RidgesCV(Linearly):
             return self._left_out(X, y, sample_weight, alphas.astype(float))
         if self.store_cv_results:
             raise ValueError("cv!=None and store_cv_results=True are incompatible")
+        if getattr(self, "alpha_per_target", False):
+            raise ValueError("cv!=None and alpha_per_target=True are incompatible")
         one = Ridge if not is_classifier(self) else RidgeClassifier
         extra = {"class_weight": self.class_weight} if is_classifier(self) else {}
         search = GridSearchCV(
