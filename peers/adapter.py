@@ -8,18 +8,16 @@ for, so nothing of theirs is written down again.
 from __future__ import annotations
 
 import inspect
-import warnings
-from functools import cache
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from mercer import kernels, representations
 from mercer.estimators import FromAlpha, FromC
 from mercer.kernels import (
+    AdditiveChiSquared,
     ChiSquared,
     Cosine,
     FunctionKernel,
@@ -123,55 +121,14 @@ def lacking(what: str) -> Lacking:
     return Lacking(what)
 
 
-@cache
-def able(kind: Any, loss: Any, l1_ratio: float | None = None, positive: bool = False) -> bool:
-    """Does a machine of this kind fit without a penalty or, where that is said, with this one?
-
-    Asked of the library itself, on eight rows: what it refuses is lacking, whatever the reason.
-    """
-    X = np.arange(16.0).reshape(8, 2) % 5
-    y = np.array([0, 1, 1, 0, 1, 0, 0, 1]) if issubclass(kind, ClassifierMixin) else X[:, 0] - X[:, 1]
-    said: dict[str, Any] = {"lam": 0.0} if loss is None else {"lam": 0.0, "loss": loss}
-    try:
-        if l1_ratio is not None:
-            said.update(lam=0.1, representation=net(l1_ratio, positive))
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            kind(kernel=Linear(), **said).fit(X, y)
-    except (ValueError, TypeError):
-        return False
-    return True
-
-
-def net(l1_ratio: float, positive: bool = False) -> Any:
-    """The penalty that sets coefficients to 0, or shrinks those that must not be negative."""
-    if not hasattr(representations, "ElasticNet"):
-        if l1_ratio == 1 and not positive:
-            return representations.Lasso()
-        raise TypeError("there is no ElasticNet")
-    return representations.ElasticNet(l1_ratio=float(l1_ratio), positive=positive)
-
-
 def price(cls: Any, value: Any) -> Any:
-    """λ in their words; without a penalty only where there are machines without."""
-    if isinstance(value, (np.ndarray, list, tuple)) and np.size(value) > 1:
-        return _each(cls, value)
-    value = value.item() if isinstance(value, np.ndarray) else value
-    if (cls is FromAlpha and value == 0) or (cls is FromC and value == np.inf):
-        try:
-            cls(value).validate()
-        except ValueError:
-            raise lacking("no penalty (λ = 0)") from None
-    return cls(value)
-
-
-def _each(cls: Any, values: Any) -> Any:
-    """One λ a target."""
-    try:
-        cls(list(values)).validate()
-    except (ValueError, TypeError):
-        raise lacking("one λ a target") from None
-    return cls([float(value) for value in values])
+    """λ in their words; several are one a target."""
+    value = value.item() if isinstance(value, np.ndarray) and value.size == 1 else value
+    if not isinstance(value, (np.ndarray, list, tuple)):
+        return cls(value)
+    if not np.all(np.asarray(value) > 0):
+        raise lacking("no penalty on one of several targets")
+    return cls([float(each) for each in value])
 
 
 def kernel_of(theirs: Any, X: Any) -> Any:
@@ -205,7 +162,7 @@ def named_kernel(name: str, gamma: float, degree: float, coef0: float) -> Any:
         "sigmoid": lambda: Sigmoid(gamma, coef0),
         "cosine": Cosine,
         "chi2": lambda: ChiSquared(gamma),
-        **({"additive_chi2": kernels.AdditiveChiSquared} if hasattr(kernels, "AdditiveChiSquared") else {}),
+        "additive_chi2": AdditiveChiSquared,
         "precomputed": Precomputed,
     }
     if name not in made:
@@ -247,12 +204,10 @@ __all__ = [
     "FromC",
     "Lacking",
     "Theirs",
-    "able",
     "augmented",
     "kernel_of",
     "lacking",
     "named_kernel",
-    "net",
     "ours",
     "price",
     "stopping",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from functools import partial
 from typing import Any
 
@@ -14,26 +15,26 @@ from sklearn.base import (
     ClassifierMixin,
     MultiOutputMixin,
     RegressorMixin,
-    clone,
     is_classifier,
 )
 from sklearn.metrics import check_scoring, get_scorer
-from sklearn.model_selection import GridSearchCV, check_cv
+from sklearn.model_selection import GridSearchCV, LeaveOneOut, check_cv
+from sklearn.utils import check_scalar
+from sklearn.utils.class_weight import compute_sample_weight
 
 from mercer import losses
 from mercer.estimators import KernelClassifier, KernelLogistic, KernelRegressor, KernelRidge
 from mercer.kernels import Linear
+from mercer.representations import ElasticNet
 from mercer.selection import path
 from mercer.solvers import CG, Newton
 from peers.adapter import (
     FromAlpha,
     FromC,
     Theirs,
-    able,
     augmented,
     kernel_of,
     lacking,
-    net,
     ours,
     price,
     stopping,
@@ -91,10 +92,12 @@ class _Ridges(Linearly):
         said = {"kernel": Linear(), "lam": lam, "offset": bool(self.fit_intercept)}
         if not self.positive:
             return {**said, "solver": stopping(CG, self, None)}
-        if not able(KernelRegressor, None, 0.0, True):
-            raise lacking("positive coefficients")
         # Without ℓ1, the penalty of a net is ½λ‖c‖².
-        return {**said, "lam": FromAlpha(2 * lam.alpha), "representation": net(0.0, True)}
+        return {
+            **said,
+            "lam": FromAlpha(2 * lam.alpha),
+            "representation": ElasticNet(l1_ratio=0.0, positive=True),
+        }
 
 
 class Ridge(MultiOutputMixin, RegressorMixin, _Ridges, stands_for=theirs.Ridge):
@@ -118,33 +121,28 @@ class RidgeClassifier(ClassifierMixin, _Ridges, stands_for=theirs.RidgeClassifie
         machine = ours(
             KernelClassifier, **self._said(), loss=losses.Squared(), class_weight=self.class_weight
         )
-        self.keep(machine, X).fit(X, _one_question(y), sample_weight)
+        self.keep(machine, X).fit(X, y, sample_weight)
         return self
 
     def decision_function(self, X: Any) -> np.ndarray:
         return self.fitted().decision_function(X)
 
 
-def _one_question(y: Any) -> Any:
-    if np.ndim(y) == 2 and np.shape(y)[1] > 1:
-        raise lacking("several labels a row")
-    return y
-
-
 class _RidgesCV(Linearly):
     """λ by leaving one out, all of them from one factorisation; or by folds, as anybody would."""
 
-    def _chosen(self, X: Any, y: Any, sample_weight: Any, machine: Any) -> float:
-        """The best alpha; `best_score_` and, where asked for, `cv_results_` besides."""
-        alphas = np.atleast_1d(np.asarray(self.alphas, float))
-        if getattr(self, "alpha_per_target", False) and np.ndim(y) == 2 and np.shape(y)[1] > 1:
-            raise lacking("one λ a target")
-        if (alphas <= 0).any():
-            raise lacking("a path of λ with 0 on it")
+    def _chosen(self, X: Any, y: Any, sample_weight: Any) -> Any:
+        """The best alpha, or that of each target; besides `best_score_` and, if asked for, `cv_results_`."""
+        alphas = np.atleast_1d(np.asarray(self.alphas))
+        bounds = {"min_val": 0.0, "include_boundaries": "left" if self.cv is not None else "neither"}
+        for i, alpha in enumerate(np.atleast_1d(np.asarray(self.alphas, dtype=object))):
+            check_scalar(alpha, f"alphas[{i}]", numbers.Real, **bounds)
         if self.cv is None:
-            return self._left_out(X, y, sample_weight, machine, alphas)
+            return self._left_out(X, y, sample_weight, alphas.astype(float))
         if self.store_cv_results:
             raise ValueError("cv!=None and store_cv_results=True are incompatible")
+        if getattr(self, "alpha_per_target", False):
+            raise ValueError("cv!=None and alpha_per_target=True are incompatible")
         one = Ridge if not is_classifier(self) else RidgeClassifier
         extra = {"class_weight": self.class_weight} if is_classifier(self) else {}
         search = GridSearchCV(
@@ -156,32 +154,54 @@ class _RidgesCV(Linearly):
         self.best_score_ = search.best_score_
         return search.best_params_["alpha"]
 
-    def _left_out(self, X: Any, y: Any, weights: Any, machine: Any, alphas: np.ndarray) -> float:
-        factors = getattr(machine, "class_weight", None)
-        if weights is not None or factors is not None:
-            # What is left has less weight, here one and there another, and λ stays: so alpha does not.
-            raise lacking("leaving one of several weights out at the same alpha")
-        found = path(machine, X, y, lams=alphas / (np.shape(X)[0] - 1))
-        targets = self._targets(y)
-        errors = np.asarray(found.loo_residuals)
-        errors = errors.reshape(len(alphas), len(targets), -1)
-        flat = np.moveaxis(errors, 0, -1)
-        if self.scoring is None:
-            scores = -found.loo_mse
-            kept = flat**2
+    def _left_out(self, X: Any, y: Any, weights: Any, alphas: np.ndarray) -> Any:
+        if getattr(self, "class_weight", None) is not None:
+            factors = compute_sample_weight(self.class_weight, y)
+            weights = factors if weights is None else factors * weights
+        targets = self._targets(y).reshape(len(np.asarray(y)), -1)
+        if weights is None:
+            machine = KernelRidge(kernel=Linear(), offset=bool(self.fit_intercept))
+            found = path(machine, X, targets, lams=alphas / (np.shape(X)[0] - 1))
+            residuals = np.asarray(found.loo_residuals).reshape(len(alphas), *targets.shape)
+            weights = np.ones(len(targets))
         else:
-            predicted = targets.reshape(len(targets), -1)[:, :, None] - flat
-            scorer = check_scoring(_Identity(), scoring=self.scoring, allow_none=True)
-            scores = np.array([self._score(scorer, predicted[..., i], y) for i in range(len(alphas))])
-            kept = predicted
-        best = int(np.argmax(scores))
-        self.best_score_ = float(scores[best])
+            # What is left has less weight, here one and there another: at one alpha λ is another each time.
+            weights = np.asarray(weights, float)
+            residuals = np.array([self._refitted(X, targets, weights, alpha) for alpha in alphas])
+        flat = np.moveaxis(residuals, 0, -1)
+        predicted = targets[:, :, None] - flat
+        kept = weights[:, None, None] * flat**2 if self.scoring is None else predicted
         if self.store_cv_results:
             self.cv_results_ = kept if self._many(y) else kept[:, 0, :]
-        return float(alphas[best])
+        if not (getattr(self, "alpha_per_target", False) and np.ndim(y) == 2):
+            best, self.best_score_ = self._best(kept, predicted, y)
+            return float(alphas[best])
+        y = np.asarray(y)
+        each = [self._best(kept[:, [j]], predicted[:, [j]], y[:, j]) for j in range(y.shape[1])]
+        self.best_score_ = np.array([score for _, score in each])
+        return alphas[[best for best, _ in each]]
+
+    def _best(self, kept: np.ndarray, predicted: np.ndarray, y: Any) -> tuple[int, float]:
+        """Which alpha has the best score, and that."""
+        if self.scoring is None:
+            scores = -kept.mean(axis=(0, 1))
+        else:
+            scorer = check_scoring(_Identity(), scoring=self.scoring, allow_none=True)
+            scores = np.array([self._score(scorer, one, y) for one in np.moveaxis(predicted, -1, 0)])
+        best = int(np.argmax(scores))
+        return best, float(scores[best])
+
+    def _refitted(self, X: Any, targets: np.ndarray, weights: np.ndarray, alpha: float) -> np.ndarray:
+        X = X.tocsr() if sp.issparse(X) else np.asarray(X)
+        left = np.empty(targets.shape)
+        for train, test in LeaveOneOut().split(targets):
+            machine = Ridge(alpha=alpha, fit_intercept=self.fit_intercept)
+            machine.fit(X[train], targets[train], weights[train])
+            left[test] = targets[test] - machine.predict(X[test]).reshape(1, -1)
+        return left
 
     def _score(self, scorer: Any, predicted: np.ndarray, y: Any) -> float:
-        raise lacking("leave-one-out by another score than the loss")
+        raise NotImplementedError
 
     def _many(self, y: Any) -> bool:
         return np.ndim(y) == 2
@@ -203,14 +223,17 @@ class _Identity(RegressorMixin, BaseEstimator):
 class _Signs(ClassifierMixin, BaseEstimator):
     """Decides by scores that it is given."""
 
-    def __init__(self, classes: Any = None) -> None:
-        self.classes_ = self.classes = classes
+    def __init__(self, y: Any = None) -> None:
+        self.y = y
+        self.classes_ = np.unique(y)
 
     def fit(self, X: Any, y: Any) -> Any:
         return self
 
     def predict(self, X: Any) -> Any:
-        return self.classes[(X > 0).astype(int) if X.ndim == 1 else X.argmax(axis=1)]
+        if np.ndim(self.y) == 2:
+            return np.where(X > 0, self.y.max(axis=0), self.y.min(axis=0))
+        return self.classes_[(X > 0).astype(int) if X.ndim == 1 else X.argmax(axis=1)]
 
     def decision_function(self, X: Any) -> Any:
         return X
@@ -221,9 +244,10 @@ class RidgeCV(MultiOutputMixin, RegressorMixin, _RidgesCV, stands_for=theirs.Rid
         if params:
             raise lacking("routed parameters")
         self._remember(X, y)
-        machine = KernelRidge(kernel=Linear(), offset=bool(self.fit_intercept))
-        self.alpha_ = self._chosen(X, y, sample_weight, machine)
-        self.keep(clone(machine).set_params(lam=FromAlpha(self.alpha_)), X).fit(X, y, sample_weight)
+        self.alpha_ = self._chosen(X, y, sample_weight)
+        lam = price(FromAlpha, self.alpha_)
+        machine = KernelRidge(kernel=Linear(), lam=lam, offset=bool(self.fit_intercept))
+        self.keep(machine, X).fit(X, y, sample_weight)
         return self
 
     def _score(self, scorer: Any, predicted: np.ndarray, y: Any) -> float:
@@ -237,14 +261,15 @@ class RidgeClassifierCV(ClassifierMixin, _RidgesCV, stands_for=theirs.RidgeClass
     def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> Any:
         if params:
             raise lacking("routed parameters")
+        self.alpha_ = self._chosen(X, y, sample_weight)
         machine = KernelClassifier(
             kernel=Linear(),
             loss=losses.Squared(),
+            lam=FromAlpha(self.alpha_),
             offset=bool(self.fit_intercept),
             class_weight=self.class_weight,
         )
-        self.alpha_ = self._chosen(X, _one_question(y), sample_weight, machine)
-        self.keep(clone(machine).set_params(lam=FromAlpha(self.alpha_)), X).fit(X, y, sample_weight)
+        self.keep(machine, X).fit(X, y, sample_weight)
         return self
 
     def decision_function(self, X: Any) -> np.ndarray:
@@ -257,13 +282,16 @@ class RidgeClassifierCV(ClassifierMixin, _RidgesCV, stands_for=theirs.RidgeClass
 
     def _score(self, scorer: Any, predicted: np.ndarray, y: Any) -> float:
         said = predicted[:, 0] if predicted.shape[1] == 1 else predicted
-        return scorer(_Signs(np.unique(y)), said, np.asarray(y))
+        return scorer(_Signs(np.asarray(y)), said, np.asarray(y))
 
     def _many(self, y: Any) -> bool:
         return True
 
     def _targets(self, y: Any) -> np.ndarray:
-        return losses.Squared().encode_labels(np.asarray(y))[0]
+        y = np.asarray(y)
+        if y.ndim == 2 and y.shape[1] > 1:
+            return np.where(y == y.max(axis=0), 1.0, -1.0)
+        return losses.Squared().encode_labels(y.ravel())[0]
 
 
 def ridge_regression(
@@ -303,19 +331,15 @@ class _Logistics(ClassifierMixin, Linearly):
         ratio = {"l1": 1.0, "l2": 0.0}.get(self.penalty, 0.0 if l1_ratio is None else float(l1_ratio))
         lam, said = price(FromC, np.inf if self.penalty is None else C), {}
         if ratio:
-            if not able(KernelLogistic, None, ratio):
-                raise lacking("logistic loss with an ℓ1 penalty")
             # There, half the square is taken, and the ℓ1 norm whole: λ = 1/(C n).
-            lam, said = FromC(C / 2), {"representation": net(ratio)}
-        elif np.inf == lam.C and not able(KernelLogistic, None):
-            raise lacking("logistic loss without a penalty")
+            lam, said = FromC(C / 2), {"representation": ElasticNet(l1_ratio=ratio)}
         return ours(
             KernelLogistic,
             kernel=Linear(),
             lam=lam,
             offset=bool(self.fit_intercept) and self.solver != "liblinear",
             class_weight=self.class_weight,
-            solver="auto" if said else stopping(Newton, self, 100),
+            solver="auto" if said or np.inf == lam.C else stopping(Newton, self, 100),
             **said,
             **({"warm_start": True} if getattr(self, "warm_start", False) else {}),
         )
@@ -431,8 +455,8 @@ class HuberRegressor(RegressorMixin, Linearly, stands_for=theirs.HuberRegressor)
     """The scale is found with the weights, so that epsilon counts in its units."""
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
-        if not hasattr(losses, "ScaledHuber"):
-            raise lacking("Huber's loss with its scale estimated")
+        if not self.alpha:
+            raise lacking("Huber's loss and no penalty")
         machine = ours(
             KernelRegressor,
             kernel=Linear(),
@@ -448,20 +472,15 @@ class QuantileRegressor(RegressorMixin, Linearly, stands_for=theirs.QuantileRegr
     """The penalty is ℓ1."""
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
-        loss, said = losses.Quantile(self.quantile), {}
-        if not able(KernelRegressor, loss, 1.0 if self.alpha else None):
-            raise lacking(
-                "the loss of quantiles " + ("with an ℓ1 penalty" if self.alpha else "and no penalty")
-            )
-        if self.alpha:
-            said = {"representation": net(1.0)}
+        if not self.alpha:
+            raise lacking("the loss of quantiles and no penalty")
         machine = ours(
             KernelRegressor,
             kernel=Linear(),
-            loss=loss,
+            loss=losses.Quantile(self.quantile),
             lam=float(self.alpha),
             offset=bool(self.fit_intercept),
-            **said,
+            representation=ElasticNet(l1_ratio=1.0),
         )
         self.keep(machine, X).fit(X, y, sample_weight)
         return self

@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 import sklearn.neighbors as theirs
 from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin
+from sklearn.metrics import DistanceMetric
 from sklearn.neighbors._base import KNeighborsMixin
 
 import mercer.estimators as machines
 from mercer.kernels import Linear
-from peers.adapter import Theirs, lacking, ours
+from peers.adapter import Theirs, ours
 
 
 class Near(Theirs):
@@ -21,6 +22,8 @@ class Near(Theirs):
 
     def _distance(self) -> dict[str, Any]:
         metric, extra = self.metric, dict(self.metric_params or {})
+        if isinstance(metric, DistanceMetric):
+            return {"metric": lambda x, z: float(metric.pairwise(x[None], z[None])[0, 0])}
         if metric == "minkowski":
             p = extra.pop("p", self.p)
             if (
@@ -30,8 +33,6 @@ class Near(Theirs):
             ):
                 # Distances of the linear kernel are Euclidean: no metric is needed for these.
                 return {"kernel": Linear()}
-            if p == np.inf and not extra:
-                return {"metric": "chebyshev"}
             extra = {**extra, "p": p}
         elif metric == "euclidean" and not extra:
             return {"kernel": Linear()}
@@ -39,8 +40,6 @@ class Near(Theirs):
         return {**said, "metric_params": extra} if extra else said
 
     def _machine(self, **said: Any) -> Any:
-        if not hasattr(machines, self.kind):
-            raise lacking(f"{self.kind}: {type(self).__name__}")
         search = {"brute": "blocks", "kd_tree": "tree", "ball_tree": "tree"}.get(self.algorithm, "auto")
         distance = self._distance()
         if search == "tree" and "metric" in distance:
@@ -51,8 +50,11 @@ class Near(Theirs):
         return {"weights": "uniform" if self.weights is None else self.weights}
 
     def fit(self, X: Any, y: Any = None) -> Any:
-        if isinstance(X, Theirs) or type(X).__name__ in ("KDTree", "BallTree"):
-            raise lacking("trees of scikit-learn as examples")
+        if isinstance(X, Theirs):
+            X = X._given
+        elif isinstance(X, (theirs.KDTree, theirs.BallTree)):
+            X = np.asarray(X.data)
+        self._given = X
         machine = self._machine(**self._asked())
         self.keep(machine)
         _ = machine.fit(X) if y is None else machine.fit(X, y)
@@ -78,10 +80,7 @@ class Near(Theirs):
         return self._search("radius_neighbors_graph")(X, radius, mode, sort_results)
 
     def _search(self, name: str) -> Any:
-        found = getattr(self.fitted(), name, None)
-        if found is None:
-            raise lacking(f"{self.kind}.{name}")
-        return found
+        return getattr(self.fitted(), name)
 
 
 class _Predicts(Near):

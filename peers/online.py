@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import methodcaller
 from typing import Any
 
 import numpy as np
@@ -10,11 +11,14 @@ import sklearn.linear_model as theirs
 from sklearn.base import ClassifierMixin, OutlierMixin, RegressorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils.metaestimators import available_if
 
 from mercer import losses, online
 from mercer.kernels import Linear
 from mercer.online import ConstantStep, OnlineKernelClassifier, OnlineKernelRegressor, PassiveAggressiveStep
 from peers.adapter import Theirs, lacking, ours
+
+_OF_NUMBERS = ("huber", "epsilon_insensitive", "squared_epsilon_insensitive")
 
 
 class Stepwise(Theirs):
@@ -30,8 +34,6 @@ class Stepwise(Theirs):
         """How often `fit` goes through the rows, and when it ends earlier."""
         if self.tol is None and not self.early_stopping:
             return {"passes": int(self.max_iter)}
-        if not hasattr(online, "Stopping"):
-            raise lacking("an end of passes that lead no further (tol, early_stopping)")
         tol = 0.0 if self.tol is None or self.tol == -np.inf else float(self.tol)
         held_out = float(self.validation_fraction) if self.early_stopping else 0.0
         rule = online.Stopping(tol=tol, patience=int(self.n_iter_no_change), held_out=held_out)
@@ -103,7 +105,9 @@ class Stepwise(Theirs):
 
     def _arrays(self, X: Any, y: Any, weights: Any) -> tuple[Any, np.ndarray, Any]:
         X = X.tocsr() if sp.issparse(X) else np.asarray(X)
-        return X, np.asarray(y), None if weights is None else np.asarray(weights, float)
+        y = np.asarray(y)
+        weights = None if weights is None else np.broadcast_to(np.asarray(weights, float), len(y))
+        return X, y, weights
 
     def _learn(self, X: Any, y: Any, weights: Any, **classes: Any) -> Any:
         X, y, weights = self._arrays(X, y, weights)
@@ -210,14 +214,9 @@ class _Descent(Stepwise):
             if self._penalty():
                 raise lacking("passive-aggressive steps with a penalty")
             return PassiveAggressiveStep(float(self.eta0), 1 if rate == "pa1" else 2)
-        name = {"invscaling": "PowerStep", "adaptive": "AdaptiveStep", "optimal": "PegasosStep"}[rate]
-        if not hasattr(online, name) or (rate == "optimal" and not hasattr(online, "AdaptiveStep")):
-            raise lacking(f"the rate {rate!r}")
         if rate == "invscaling":
             return online.PowerStep(eta, float(self.power_t))
-        if rate == "adaptive":
-            return online.AdaptiveStep(eta)
-        return online.PegasosStep("auto")
+        return online.AdaptiveStep(eta) if rate == "adaptive" else online.PegasosStep("auto")
 
     def _loss(self) -> tuple[Any, float]:
         epsilon = float(getattr(self, "epsilon", 0.0))
@@ -226,23 +225,29 @@ class _Descent(Stepwise):
             "squared_hinge": (losses.SquaredHinge, 1.0),
             "perceptron": (online.PerceptronLoss, 1.0),
             "log_loss": (losses.Logistic, 1.0),
-            "modified_huber": (getattr(losses, "ModifiedHuber", None), 1.0),
+            "modified_huber": (losses.ModifiedHuber, 1.0),
             "squared_error": (losses.Squared, 2.0),
             "huber": (lambda: losses.Huber(epsilon), 2.0),
             "epsilon_insensitive": (lambda: losses.EpsilonInsensitive(epsilon), 1.0),
             "squared_epsilon_insensitive": (lambda: losses.SquaredEpsilonInsensitive(epsilon), 1.0),
         }
+        if self.kind is OnlineKernelClassifier and self.loss in _OF_NUMBERS:
+            raise lacking("losses of numbers for labels")
         make, factor = made[self.loss]
-        if make is None:
-            raise lacking(f"the loss {self.loss!r}")
         return make(), factor
 
 
 class SGDClassifier(_Descent, _Labels, stands_for=theirs.SGDClassifier):
-    def __getattr__(self, name: str) -> Any:
-        if name in ("predict_proba", "predict_log_proba") and self.loss in ("log_loss", "modified_huber"):
-            return getattr(self.fitted(), name)
-        return super().__getattr__(name)
+    def _has_probability(self) -> bool:
+        return self.loss in ("log_loss", "modified_huber")
+
+    @available_if(methodcaller("_has_probability"))
+    def predict_proba(self, X: Any) -> np.ndarray:
+        return self.fitted().predict_proba(X)
+
+    @available_if(methodcaller("_has_probability"))
+    def predict_log_proba(self, X: Any) -> np.ndarray:
+        return self.fitted().predict_log_proba(X)
 
 
 class SGDRegressor(_Descent, _Numbers, stands_for=theirs.SGDRegressor):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from typing import Any
 
 import numpy as np
@@ -12,9 +11,10 @@ from sklearn.base import ClassifierMixin, OutlierMixin, RegressorMixin
 
 from mercer.estimators import KernelClassifier, KernelOneClass, KernelRegressor, KernelSVC, KernelSVR
 from mercer.kernels import Linear
-from mercer.losses import EpsilonInsensitive, Hinge, SquaredEpsilonInsensitive, SquaredHinge
+from mercer.losses import CrammerSinger, EpsilonInsensitive, Hinge, SquaredEpsilonInsensitive, SquaredHinge
+from mercer.representations import ElasticNet
 from mercer.solvers import Dual, Newton
-from peers.adapter import FromC, Theirs, able, augmented, kernel_of, lacking, net, ours, price, stopping
+from peers.adapter import FromC, Theirs, augmented, kernel_of, lacking, ours, price, stopping
 
 
 class Libsvm(Theirs):
@@ -25,7 +25,7 @@ class Libsvm(Theirs):
             raise lacking("negative weights, which mean absence")
         self.vars_sparse = sp.issparse(X)
         said = {"kernel": kernel_of(self, X), "solver": stopping(Dual, self, -1)}
-        if self.kernel == "sigmoid" and "indefinite" in inspect.signature(KernelSVC.__init__).parameters:
+        if self.kernel == "sigmoid":
             said["indefinite"] = "allow"
         return said
 
@@ -167,6 +167,8 @@ class NuSVC(_Classifies, stands_for=theirs.NuSVC):
 class _Regresses(RegressorMixin, Libsvm):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         said = self._start(X, sample_weight)
+        if np.inf == self.C:
+            raise lacking("a tube that nobody may leave (C = ∞)")
         machine = ours(KernelSVR, **said, lam=price(FromC, self.C), **self._asked())
         self.keep(machine, X).fit(X, y, sample_weight)
         return self
@@ -254,16 +256,15 @@ class LinearSVC(ClassifierMixin, Liblinear, stands_for=theirs.LinearSVC):
         loss = {"hinge": Hinge(), "squared_hinge": SquaredHinge()}[self.loss]
         said = self._said()
         if self.penalty == "l1":
-            if not able(KernelClassifier, loss, 1.0):
-                raise lacking(f"{self.loss.replace('_', ' ')} loss with an ℓ1 penalty")
             # The ℓ1 norm is taken whole there: λ = 1/(C n).
-            said = {**said, "solver": "auto", "lam": FromC(self.C / 2), "representation": net(1.0)}
+            said = {
+                **said,
+                "solver": "auto",
+                "lam": FromC(self.C / 2),
+                "representation": ElasticNet(l1_ratio=1.0),
+            }
         if self.multi_class == "crammer_singer":
-            from mercer import losses
-
-            if not hasattr(losses, "CrammerSinger"):
-                raise lacking("Crammer and Singer's loss of several classes")
-            loss = losses.CrammerSinger()
+            loss = CrammerSinger()
         machine = ours(KernelClassifier, **said, loss=loss, class_weight=self.class_weight)
         self.keep(machine, X).fit(self._columns(X), y, sample_weight)
         return self

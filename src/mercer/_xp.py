@@ -10,6 +10,7 @@ import math
 from typing import Any
 
 import numpy as np
+from sklearn import config_context
 
 
 class DualNumber:
@@ -183,6 +184,17 @@ def _is_private(part) -> bool:
             return False
         part = part.base
     return part is None
+
+
+def features_by(transform, X):
+    """What a feature map makes of points, as an array or sparse matrix: `transform` is a method of it.
+
+    People may have asked scikit-learn for data frames (`set_config(transform_output="pandas")`), which is
+    about what they see, not about what is computed with; sparse features it then refuses.
+    """
+    with config_context(transform_output="default"):
+        Phi = transform(X)
+    return Phi.to_numpy() if hasattr(Phi, "to_numpy") else Phi
 
 
 def n_points(X) -> int:

@@ -13,6 +13,7 @@ from mercer.kernels.door import NotAKernel
 
 RNG = np.random.default_rng(0)
 X, T = RNG.random((70, 4)), np.random.default_rng(1).random((20, 4))
+OF_TRUTH = ("dice", "jaccard", "rogerstanimoto", "russellrao", "sokalsneath", "yule")
 
 
 def matrix(metric, A, B, **told):
@@ -25,7 +26,7 @@ def matrix(metric, A, B, **told):
         told.setdefault("V", X.var(axis=0, ddof=1))
     if metric == "mahalanobis":
         told.setdefault("VI", np.linalg.inv(np.cov(X.T)))
-    if metric in ("dice", "jaccard", "rogerstanimoto", "russellrao", "yule"):
+    if metric in OF_TRUTH:
         A, B = A != 0, B != 0
     names = {"l1": "cityblock", "manhattan": "cityblock", "l2": "euclidean"}
     return cdist(A, B, names.get(metric, metric), **told)
@@ -34,7 +35,7 @@ def matrix(metric, A, B, **told):
 def points_for(metric):
     if metric == "haversine":
         return X[:, :2] * 3 - 1.5, T[:, :2] * 3 - 1.5
-    if metric in ("dice", "jaccard", "rogerstanimoto", "russellrao", "yule", "hamming"):
+    if metric in (*OF_TRUTH, "hamming"):
         wide, few = RNG.integers(0, 2, (70, 9)).astype(float), RNG.integers(0, 2, (20, 9)).astype(float)
         wide[:, 0] = few[:, 0] = 1  # none is all zeros, of which SciPy's versions think differently
         return wide, few
@@ -66,6 +67,7 @@ def test_by_name(metric, search):
     [
         ("minkowski", {"p": 3}),
         ("minkowski", {"p": 1}),
+        ("minkowski", {"p": np.inf}),
         ("minkowski", {"p": 2.5, "w": [1.0, 2.0, 0.0, 3.0]}),
         ("seuclidean", {"V": np.array([1.0, 2.0, 3.0, 4.0])}),
         ("mahalanobis", {"VI": np.diag([1.0, 2.0, 3.0, 4.0])}),
@@ -78,6 +80,14 @@ def test_parameters_are_those_of_scikit_learn(metric, told):
     theirs = NearestNeighbors(metric=metric, p=p, metric_params=rest, algorithm="brute").fit(X)
     np.testing.assert_array_equal(ours.kneighbors(T)[1], theirs.kneighbors(T)[1])
     np.testing.assert_allclose(ours.kneighbors(T)[0], theirs.kneighbors(T)[0], rtol=1e-9)
+
+
+@pytest.mark.parametrize("metric", ["braycurtis", "dice", "jaccard", "sokalsneath"])
+def test_vectors_of_zeros_are_equal(metric):
+    near = KernelNearestNeighbors(metric=metric, n_neighbors=2).fit([[0.0, 0.0], [1.0, 1.0], [0.0, 0.0]])
+    d, index = near.kneighbors([[0.0, 0.0]])
+    np.testing.assert_array_equal(index, [[0, 2]])
+    np.testing.assert_array_equal(d, [[0.0, 0.0]])
 
 
 @pytest.mark.parametrize("metric", ["euclidean", "cosine", "sqeuclidean", "minkowski"])

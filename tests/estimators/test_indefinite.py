@@ -4,9 +4,17 @@ import warnings
 
 import numpy as np
 import pytest
-from sklearn.svm import SVC
+from sklearn.svm import SVC, OneClassSVM
 
-from mercer import KernelClassifier, KernelRegressor, KernelSVC, KernelSVR
+from mercer import (
+    KernelClassifier,
+    KernelLogistic,
+    KernelOneClass,
+    KernelRegressor,
+    KernelRidge,
+    KernelSVC,
+    KernelSVR,
+)
 from mercer.kernels import FunctionKernel, Gaussian, Precomputed, Sigmoid
 from mercer.kernels.door import NotAKernel
 from mercer.representations import Full
@@ -82,11 +90,29 @@ def test_absent_rows_have_no_say_in_the_spectrum(how):
 @pytest.mark.parametrize("how", ["clip", "flip"])
 def test_least_squares_is_a_linear_system_with_the_changed_matrix(how):
     repaired, M = change(sigmoid(X, X), how)
-    machine = KernelRegressor(Sigmoid(A, C0), lam=0.01, offset=False, indefinite=how).fit(X, Y)
     c = np.linalg.solve(repaired + 0.01 * 60 * np.eye(60), Y)
-    np.testing.assert_allclose(machine.predict(NEW), sigmoid(NEW, X) @ M @ sigmoid(X, X) @ c, atol=1e-8)
-    with pytest.raises(ValueError, match="leave out indefinite="):
-        machine.predict(NEW, return_std=True)
+    for machine in (
+        KernelRegressor(Sigmoid(A, C0), lam=0.01, offset=False, indefinite=how),
+        KernelRidge(Sigmoid(A, C0), lam=0.01, offset=False, indefinite=how),
+    ):
+        machine.fit(X, Y)
+        np.testing.assert_allclose(machine.predict(NEW), sigmoid(NEW, X) @ M @ sigmoid(X, X) @ c, atol=1e-8)
+        with pytest.raises(ValueError, match="leave out indefinite="):
+            machine.predict(NEW, return_std=True)
+    # Of the changed matrix; the last machine's.
+    inverse = np.linalg.inv(repaired + 0.01 * 59 * np.eye(60))
+    np.testing.assert_allclose(machine.loo_residuals(), inverse @ Y / np.diag(inverse), atol=1e-8)
+
+
+@pytest.mark.parametrize("how", ["clip", "flip"])
+def test_one_class_by_libsvm_on_the_changed_matrix(how):
+    K = np.tanh(A * X @ X.T + 0.4)  # with C0 the origin lies among what is clipped, and ρ is 0
+    repaired, M = change(K, how)
+    theirs = OneClassSVM(nu=0.3, kernel="precomputed", tol=1e-9, max_iter=20000).fit(repaired)
+    ours = KernelOneClass(Sigmoid(A, 0.4), nu=0.3, indefinite=how, solver=TIGHT).fit(X)
+    new = np.tanh(A * NEW @ X.T + 0.4) @ M @ K
+    np.testing.assert_allclose(ours.score_samples(NEW), theirs.score_samples(new), atol=1e-5)
+    np.testing.assert_allclose(ours.offset_, theirs.offset_[0], rtol=1e-6)
 
 
 @pytest.mark.parametrize("how", ["clip", "flip"])
@@ -95,6 +121,7 @@ def test_other_machines_three_classes_and_single_precision(how):
     for machine, y in (
         (KernelSVR(Sigmoid(A, C0), lam=0.01, indefinite=how), Y),
         (KernelClassifier(Sigmoid(A, C0), lam=0.01, indefinite=how), LABEL),
+        (KernelLogistic(Sigmoid(A, C0), lam=0.01, indefinite=how), LABEL),
         (KernelClassifier(Sigmoid(A, C0), loss="multinomial", lam=0.01, indefinite=how), three),
         (KernelSVC(Sigmoid(A, C0), lam=0.01, indefinite=how), three),
         (KernelSVC(Sigmoid(A, C0), nu=0.3, indefinite=how), LABEL),

@@ -72,6 +72,9 @@ def test_those_within_are_those_of_the_whole_matrix(kernel, search, dtype):
         near, order = machine.radius_neighbors(asked, radius, sort_results=True)
         for i in range(len(D)):
             assert (np.diff(near[i]) >= 0).all() and set(order[i]) == set(index[i])
+        radii = np.where(np.arange(len(D)) % 3, np.linspace(0, 1.2 * radius, len(D)), np.inf)
+        graph = machine.radius_neighbors_graph(asked, radii)
+        np.testing.assert_array_equal(graph.toarray(), np.isfinite(D) & (radii[:, None] >= D))
 
 
 @given(
@@ -233,10 +236,14 @@ def test_blocks_of_rows_are_put_together_in_order():
     assert (np.diff(found.owners) >= 0).all()
 
 
-@pytest.mark.parametrize("radius", [-1.0, np.nan, np.inf, "far", None, True, [1.0]])
+@pytest.mark.parametrize("radius", [-1.0, np.nan, "far", None, True, [1.0]])
 def test_wrong_radii(radius):
     with pytest.raises(ValueError, match="radius must be a number of at least 0"):
         KernelNearestNeighbors(radius=radius).fit(points(5))
+    machine = KernelNearestNeighbors().fit(points(5))
+    for several in ([0.1] * 4, [0.1, 0.2, -1.0, 0.1, 0.1], ["far"] * 5):
+        with pytest.raises(ValueError, match="one for each of the 5 points"):
+            machine.radius_neighbors(radius=several)
 
 
 def test_wrong_calls():

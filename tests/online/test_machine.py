@@ -320,6 +320,7 @@ def test_labels_stay_of_one_kind():
 def test_probabilities(loss):
     machine = OnlineKernelClassifier(K, loss, passes=3).fit(X, LABELS)
     P = machine.predict_proba(X)
+    np.testing.assert_array_equal(machine.predict_log_proba(X), np.log(P))
     np.testing.assert_allclose(P.sum(axis=1), 1.0)
     np.testing.assert_array_equal(machine.classes_[P.argmax(axis=1)], machine.predict(X))
     with pytest.raises(AttributeError, match="predict_proba"):

@@ -3,12 +3,13 @@
 import numpy as np
 import pytest
 from scipy.sparse import csr_array, issparse
+from sklearn import config_context
 from sklearn.preprocessing import PolynomialFeatures
 
-from mercer import KernelRidge
+from mercer import KernelKMeans, KernelPCA, KernelRidge, OnlineKernelRegressor
 from mercer.engines import Tiled
 from mercer.features import ExplicitFeatures, NystromFeatures, PolynomialSketch, RandomFourierFeatures
-from mercer.kernels import ChiSquared, FunctionKernel, Gaussian, Linear, Polynomial
+from mercer.kernels import ChiSquared, FunctionKernel, Gaussian, Linear, Polynomial, Spectrum
 from mercer.operators import L1, FeatureOperator, Identity, Matrix
 from mercer.representations import Features, Lasso, features
 
@@ -129,3 +130,28 @@ def test_values():
     assert repr(Features()) == "Features()" and repr(Lasso(n_features=5)) == "Lasso(n_features=5)"
     assert Features() != Lasso()
     assert Features(n_features=5) == Features(n_features=5)
+
+
+def test_data_frames_are_what_people_see_and_not_what_is_computed_with():
+    pytest.importorskip("pandas")
+    asked = PolynomialFeatures(2).set_output(transform="pandas")  # by its own wish, whatever is set for all
+    words = ["tree", "street", "moon", "noon", "mono"]
+    machines = [
+        KernelRidge(Linear(), lam=0.1),
+        KernelRidge(Gaussian(1.0), lam=0.1, representation="features", random_state=0),
+        KernelRidge(lam=0.1, representation=Features(asked)),
+        OnlineKernelRegressor(Gaussian(1.0), representation="features", random_state=0),
+        KernelKMeans(Linear(), n_clusters=2, random_state=0),
+    ]
+    plain = [machine.fit(X, X[:, 0]).predict(X) for machine in machines]
+    counted = KernelRidge(Spectrum(2), lam=0.1).fit(words, np.arange(5.0)).predict(words)
+    components = KernelPCA(Linear(), n_components=2).fit_transform(X)
+    with config_context(transform_output="pandas"):
+        for machine, expected in zip(machines, plain, strict=True):
+            np.testing.assert_array_equal(machine.fit(X, X[:, 0]).predict(X), expected)
+        machine.partial_fit(X)
+        again = KernelRidge(Spectrum(2), lam=0.1).fit(words, np.arange(5.0)).predict(words)
+        np.testing.assert_array_equal(again, counted)
+        frame = KernelPCA(Linear(), n_components=2).fit_transform(X)
+    assert frame.columns.tolist() == ["kernelpca0", "kernelpca1"]
+    np.testing.assert_array_equal(frame.to_numpy(), components)

@@ -93,6 +93,14 @@ class Likely(Labelled):
         """Probability of each class, rows summing to one."""
         return self._probability(*self.scored(X))
 
+    @available_if(methodcaller("_has_probability"))
+    @follows_data
+    def predict_log_proba(self, X):
+        """Logarithm of `predict_proba`."""
+        with np.errstate(divide="ignore"):
+            P = self.predict_proba(on_host(X))
+            return [np.log(each) for each in P] if isinstance(P, list) else np.log(P)
+
 
 class Numbered(Judged, MultiOutputMixin, RegressorMixin):
     """Numbers in, numbers out; a subclass has `scored(X)`, as above."""

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import numbers
 from dataclasses import dataclass
-from operator import methodcaller
 from typing import Any
 
 import numpy as np
-from sklearn.utils.metaestimators import available_if
 
 from mercer import _resolve
 from mercer.estimators.answers import Likely
 from mercer.estimators.base import KernelMachine
 from mercer.estimators.inputs import GAUSSIAN, checked_labels, checked_weights
 from mercer.estimators.lam import OtherWords
-from mercer.estimators.tensors import follows_data, on_host
+from mercer.estimators.tensors import on_host
 from mercer.losses import Logistic, Loss, Multinomial
 from mercer.losses.coding import LabelCoding
 from mercer.losses.several import SeveralLabels
@@ -118,14 +116,6 @@ class Classifier(OtherWords, Likely, KernelMachine):
         self.classes_ = self.coding_.classes
         return self
 
-    @available_if(methodcaller("_has_probability"))
-    @follows_data
-    def predict_log_proba(self, X):
-        """Logarithm of `predict_proba`."""
-        with np.errstate(divide="ignore"):
-            P = self.predict_proba(on_host(X))
-            return [np.log(each) for each in P] if isinstance(P, list) else np.log(P)
-
 
 @dataclass(eq=False, repr=False)
 class KernelClassifier(Classifier):
@@ -202,7 +192,7 @@ class KernelLogistic(Classifier):
         is the maximum of the likelihood; where classes can be told apart there is none, and fit says so.
     solver : "auto", "newton", "descent" or a Solver
     representation, engine, offset, random_state : as in `KernelRidge`
-    class_weight, warm_start : as in `KernelClassifier`
+    class_weight, warm_start, indefinite : as in `KernelClassifier`
 
     Attributes
     ----------
@@ -229,6 +219,7 @@ class KernelLogistic(Classifier):
     offset: bool = True
     class_weight: Any = None
     warm_start: bool = False
+    indefinite: str | None = None
     random_state: Any = None
 
     _takes_zero = True

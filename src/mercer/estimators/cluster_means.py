@@ -11,6 +11,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._state import ArraySpec, require
+from mercer._xp import features_by
 from mercer.estimators.elsewhere import opened
 from mercer.estimators.inputs import KernelInputs, checked_weights, like
 from mercer.estimators.plan import parts_of
@@ -78,7 +79,7 @@ class ClusterMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
             whole = rows.stop - rows.start == X.shape[0]
             part = X if whole else X[rows]  # itself, because an engine may know it
             if isinstance(f, FeatureFunction):
-                Phi = f.map.transform(part)
+                Phi = features_by(f.map.transform, part)
                 Phi = Phi if not self._shift.any() else Phi - self._shift
                 inner, squares = Phi @ coef, squares_of(Phi)
             else:

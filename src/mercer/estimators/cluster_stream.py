@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from mercer import _resolve
+from mercer._xp import features_by
 from mercer.engines import Engine
 from mercer.estimators.cluster_spaces import without_empty
 from mercer.estimators.inputs import checked_weights
@@ -83,7 +84,8 @@ class StreamCoordinates:
         return Batch(lambda rows: self.f.facing(X[rows]).dense() @ self.T, squares, weights)
 
     def _features(self, X: Any) -> Any:
-        Phi = self.f.map.transform(double(X) if self.f.double else X).astype(np.float64, copy=False)
+        Phi = features_by(self.f.map.transform, double(X) if self.f.double else X)
+        Phi = Phi.astype(np.float64, copy=False)
         return Phi - self.shift if self.shift.any() else Phi
 
     def inward(self, coef: np.ndarray) -> np.ndarray:

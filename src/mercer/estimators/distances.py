@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer._params import require_positive
+from mercer._params import is_number, require_positive
 from mercer._xp import frozen, issparse
 from mercer.kernels.base import Kernel
 from mercer.kernels.finite import Finite, Precomputed, square_symmetric
@@ -22,7 +22,9 @@ from mercer.kernels.profiled import Profiled
 from mercer.kernels.statistics import DotProduct, L1Distance, SquaredDistance, squared_norms
 
 # Of truth values: any number but 0 is true.
-_OF_TRUTH = ("dice", "jaccard", "rogerstanimoto", "russellrao", "yule")
+_OF_TRUTH = ("dice", "jaccard", "rogerstanimoto", "russellrao", "sokalsneath", "yule")
+# 0/0 of two vectors of zeros, which are equal.
+_OF_NOTHING = ("braycurtis", "dice", "jaccard", "jensenshannon", "sokalsneath")
 # What a plain distance makes of ‖x−z‖² or ‖x−z‖₁, with that norm and the power of d that it is.
 _PLAIN = {
     "euclidean": ("l2", 2),
@@ -131,7 +133,7 @@ class NamedDistance(Distance):
             if getattr(self, word) is not None and word not in takes:
                 told = f"takes {' and '.join(map(repr, takes))}" if takes else "takes no parameters"
                 raise ValueError(f"metric_params: {self.name!r} {told}, got {word!r}")
-        if self.p is not None:
+        if self.p is not None and not (is_number(self.p) and self.p == np.inf):
             require_positive(self.p, "metric_params: p")
         for word in ("w", "V"):
             given = getattr(self, word)
@@ -191,8 +193,7 @@ class NamedDistance(Distance):
         told = {w: getattr(self, w) for w in _WORDS.get(name, ()) if getattr(self, w) is not None}
         with np.errstate(invalid="ignore"):
             D = cdist(X, Z, name, **told)
-        if name in ("braycurtis", "jensenshannon"):
-            # 0/0, of two vectors of zeros, which are equal.
+        if name in _OF_NOTHING:
             empty = np.logical_and.outer(~X.any(axis=1), ~Z.any(axis=1))
             D[empty] = 0
         return D

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from mercer import _resolve
-from mercer._params import require_count, require_nonnegative
+from mercer._params import is_number, require_count
 from mercer._state import ONE_OR_MORE, require
 from mercer._xp import frozen
 from mercer.engines import Engine
@@ -129,7 +129,7 @@ class NeighbourMachine(KernelInputs, ABC):
         """All examples at a distance of at most `radius` from each point, in the order of the data.
 
         X : points, optional; without, the neighbours of every example among the others
-        radius : float; that of the machine, if it has one and none is given
+        radius : float, or one for each point; that of the machine, if it has one and none is given
         sort_results : bool; the nearest first, of equally near ones the first in the data
 
         Returns two arrays of arrays, of distances and of positions, or only these.
@@ -153,8 +153,10 @@ class NeighbourMachine(KernelInputs, ABC):
 
     def _within(self, X: Any, radius: Any = None, by_distance: bool = False) -> Neighbourhoods:
         points, engine = self._queries(X)
-        radius = require_nonnegative(self._usual_radius() if radius is None else radius, "radius")
-        found = within(self._searcher(), points, float(radius), engine)
+        radius = self._usual_radius() if radius is None else radius
+        n = self.n_samples_fit_ if points is None else points.shape[0]
+        radius = require_radii(radius, n) if np.ndim(radius) else require_radius(radius)
+        found = within(self._searcher(), points, radius, engine)
         return found.by_distance() if by_distance else found
 
     # -- state ----------------------------------------------------------------------------------------
@@ -196,7 +198,7 @@ class KernelNearestNeighbors(NeighbourMachine):
         How many `kneighbors` finds, unless it is told.
     radius : float
         How far `radius_neighbors` looks, unless it is told; in the distance of the kernel (a Gaussian's is
-        at most √2, and ¾ where ‖x−z‖ = 0.81 σ) or the metric.
+        at most √2, and ¾ where ‖x−z‖ = 0.81 σ) or the metric. ∞: all examples are neighbours.
     search : "auto", "blocks" or "tree"; as in `KernelNeighborsClassifier`
     engine : "auto" or an Engine, what computes blocks
     metric : None, str or function of two points
@@ -204,7 +206,8 @@ class KernelNearestNeighbors(NeighbourMachine):
         "chebyshev", "minkowski", … by name, d(x, z) as a function of points of any kind (symmetric), or
         "precomputed": X is the matrix of distances (points × points at fit, points × examples later).
     metric_params : dict, optional
-        Of metrics by name: p and w of "minkowski", V of "seuclidean", VI of "mahalanobis", w of "hamming".
+        Of metrics by name: p (up to ∞) and w of "minkowski", V of "seuclidean", VI of "mahalanobis", w of
+        "hamming".
 
     Attributes
     ----------
@@ -246,7 +249,7 @@ class KernelNearestNeighbors(NeighbourMachine):
     def _validate(self):
         super()._validate()
         require_count(self.n_neighbors, "n_neighbors")
-        require_nonnegative(self.radius, "radius")
+        require_radius(self.radius)
 
     def fit(self, X, y=None):
         """Keep the examples; y is not used."""
@@ -266,6 +269,25 @@ def require_neighbours(count: Any, most: int, n: int) -> None:
             f"n_neighbors = {count}, but each point has at most {most} neighbours{others}: the machine has "
             f"n_samples = {n}. Take a smaller n_neighbors, or more examples"
         )
+
+
+def require_radius(value: Any) -> float:
+    """The number, or a ValueError unless it says how far to look; ∞ is as far as there are examples."""
+    if not is_number(value) or not float(value) >= 0:
+        raise ValueError(f"radius must be a number of at least 0, got {value!r}")
+    return float(value)
+
+
+def require_radii(values: Any, n: int) -> np.ndarray:
+    """The same of a radius for each of n points."""
+    radii = np.asarray(values)
+    if radii.shape != (n,) or radii.dtype.kind not in "fiu" or not (radii >= 0).all():
+        raise ValueError(
+            f"radius must be a number of at least 0, or one for each of the {n:,} points; got an array of "
+            f"shape {radii.shape}"
+            + ("" if radii.shape != (n,) else ", not all of whose entries are numbers of at least 0")
+        )
+    return radii.astype(np.float64)
 
 
 def _require_mode(mode: Any) -> None:

@@ -33,7 +33,7 @@ class KernelOneClass(OutlierMixin, SupportVectors):
     kernel : Kernel, str or function of two points
     nu : float, 0 < ν ≤ 1
         At most this share of the examples is outside, and at least this share are support vectors.
-    representation, solver, engine, warm_start, random_state : as in `KernelSVC`
+    representation, solver, engine, warm_start, indefinite, random_state : as in `KernelSVC`
 
     Attributes
     ----------
@@ -63,6 +63,7 @@ class KernelOneClass(OutlierMixin, SupportVectors):
     solver: Any = "auto"
     engine: Any = "auto"
     warm_start: bool = False
+    indefinite: str | None = None
     random_state: Any = None
 
     takes_rows = False  # the price of its offset is none that a pass over rows could set

@@ -9,12 +9,11 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_consistent_length
 
-from mercer._params import require_nonnegative
 from mercer._state import require
 from mercer._warnings import frames_inside
 from mercer.estimators.inputs import GAUSSIAN
 from mercer.estimators.neighbour_answers import NeighbourMeans, NeighbourVotes, require_weights, weigh
-from mercer.estimators.neighbourhoods import NeighbourMachine
+from mercer.estimators.neighbourhoods import NeighbourMachine, require_radius
 from mercer.estimators.tensors import follows_data
 from mercer.estimators.within import Neighbourhoods
 
@@ -42,7 +41,7 @@ class RadiusMachine(NeighbourMachine):
     def _validate(self) -> None:
         super()._validate()
         require_weights(self.weights)
-        require_nonnegative(self.radius, "radius")
+        require_radius(self.radius)
 
     def _usual_radius(self):
         return self.radius

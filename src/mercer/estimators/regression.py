@@ -124,6 +124,7 @@ class KernelRidge(Process, Regressor):
     engine : "auto" or an Engine
     offset : bool
         The unpenalised constant b: f + b predicts. Without, predictions far from all examples tend to 0.
+    indefinite : as in `KernelRegressor`
     random_state : int, RandomState or None
 
     Attributes
@@ -164,6 +165,7 @@ class KernelRidge(Process, Regressor):
     solver: Any = "auto"
     engine: Any = "auto"
     offset: bool = True
+    indefinite: str | None = None
     random_state: Any = None
 
     _takes_zero = True
@@ -175,8 +177,8 @@ class KernelRidge(Process, Regressor):
     def loo_residuals(self) -> np.ndarray:
         """Leave-one-out residuals y_i − f₋ᵢ(x_i) in closed form, computed when first asked for.
 
-        f₋ᵢ is this machine, with the same λ (and the same centres or features), fitted to the other n−1
-        examples.
+        f₋ᵢ is this machine, with the same λ (and the same centres or features, or with `indefinite` the same
+        changed matrix), fitted to the other n−1 examples.
         """
         if "_loo" not in self.__dict__ or self._loo[0] is not self.solution_:
             problem = self.training_problem("loo_residuals")

@@ -74,10 +74,10 @@ class Neighbourhoods:
         return lists
 
 
-def within(search: NeighbourSearch, X: Any, radius: float, engine: Engine) -> Neighbourhoods:
+def within(search: NeighbourSearch, X: Any, radius: Any, engine: Engine) -> Neighbourhoods:
     """The examples at a distance of at most `radius` from each point, in the order of the data.
 
-    X None: from each example, others.
+    X None: from each example, others. The radius is a number, or one for each point.
 
     >>> from mercer.engines import Tiled
     >>> search = NeighbourSearch(Linear(), np.array([[0.0], [1.0], [3.0]]), "blocks")
@@ -89,16 +89,17 @@ def within(search: NeighbourSearch, X: Any, radius: float, engine: Engine) -> Ne
     n = search.points.shape[0] if same else X.shape[0]
     if not same:
         search.require_lengths(X)
+    radii = np.broadcast_to(np.asarray(radius, np.float64), (n,))
     plain = _power(search.kernel) if search.order is not None else 0
     if plain and search.way == "tree":
-        rows, index, gaps = _by_tree(search, X, radius, plain)
+        rows, index, gaps = _by_tree(search, X, radii, plain)
     else:
-        rows, index, gaps = _by_blocks(search, X, radius, plain, engine)
+        rows, index, gaps = _by_blocks(search, X, radii, plain, engine)
     if same:
         others = rows != index
         rows, index, gaps = rows[others], index[others], None if gaps is None else gaps[others]
     d = search.distances(X, index, gaps, rows)
-    inside = np.flatnonzero(d <= radius)
+    inside = np.flatnonzero(d <= radii[rows])
     rows, index, d = rows[inside], index[inside], d[inside]
     starts = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=n))]).astype(np.intp)
     by = np.lexsort((index, rows))
@@ -115,22 +116,23 @@ def _power(kernel: Kernel) -> int:
 Pairs = tuple[np.ndarray, np.ndarray, Any]
 
 
-def _by_tree(search: NeighbourSearch, X: Any, radius: float, power: int) -> Pairs:
+def _by_tree(search: NeighbourSearch, X: Any, radii: np.ndarray, power: int) -> Pairs:
     assert search.order is not None
     p = 1 if search.order.norm == "l1" else 2
     points = double(search.gaps.points if X is None else search.coordinates(search.asked(X)))
     # A tree measures ‖x−z‖ itself; radii of squares have a root.
-    reach = radius ** (power / p) * (1 + _ROOM)
+    reach = radii ** (power / p) * (1 + _ROOM)
     rows: list[np.ndarray] = []
     index: list[np.ndarray] = []
     for a in range(0, len(points), _ROWS):
-        found = search.tree.query_ball_point(points[a : a + _ROWS], reach, p=p, workers=cpu_count())
+        part = slice(a, a + _ROWS)
+        found = search.tree.query_ball_point(points[part], reach[part], p=p, workers=cpu_count())
         rows.append(np.repeat(np.arange(a, a + len(found)), [len(near) for near in found]))
         index.extend(np.asarray(near, np.intp) for near in found)
     return _joined(rows), _joined(index), None
 
 
-def _by_blocks(search: NeighbourSearch, X: Any, radius: float, power: int, engine: Engine) -> Pairs:
+def _by_blocks(search: NeighbourSearch, X: Any, radii: np.ndarray, power: int, engine: Engine) -> Pairs:
     """Pairs that may be near enough and, where they can't be computed again, their gaps."""
     same = X is None
     seen = search.points if same else search.asked(X)
@@ -139,13 +141,13 @@ def _by_blocks(search: NeighbourSearch, X: Any, radius: float, power: int, engin
         kernel = search.gaps.kernel
         left = search.gaps.points if same else search.coordinates(seen)
         right = search.gaps.points
-        possible = _of_norm(radius**power)
+        possible = _of_norm(radii**power)
     elif taken:
         kernel, left, right = search.kernel, seen, search.points
-        possible = _of_distance(radius)
+        possible = _of_distance(radii)
     else:
         kernel, left, right = search.kernel, seen, search.points
-        possible = _of_kernel(diagonal(kernel, left), diagonal(kernel, right), radius)
+        possible = _of_kernel(diagonal(kernel, left), diagonal(kernel, right), radii)
     if kernel.vectors:  # so that rounding is little beside the room for it
         left, right = double(left), double(right)
     keeps_gaps = taken or not kernel.vectors
@@ -167,33 +169,33 @@ def _by_blocks(search: NeighbourSearch, X: Any, radius: float, power: int, engin
 Possible = Callable[[slice, np.ndarray], np.ndarray]
 
 
-def _of_norm(limit: float) -> Possible:
+def _of_norm(limits: np.ndarray) -> Possible:
     """Of blocks of −s, where s is a norm's."""
 
     def possible(rows: slice, K: np.ndarray) -> np.ndarray:
         _require_numbers(K)
-        return np.greater_equal(K, -limit * (1 + _ROOM))
+        return np.greater_equal(K, -limits[rows, None] * (1 + _ROOM))
 
     return possible
 
 
-def _of_distance(radius: float) -> Possible:
+def _of_distance(radii: np.ndarray) -> Possible:
     """Of blocks of −d."""
 
     def possible(rows: slice, K: np.ndarray) -> np.ndarray:
         _require_numbers(K)
-        return np.greater_equal(K, -radius)
+        return np.greater_equal(K, -radii[rows, None])
 
     return possible
 
 
-def _of_kernel(left: np.ndarray, right: np.ndarray, radius: float) -> Possible:
+def _of_kernel(left: np.ndarray, right: np.ndarray, radii: np.ndarray) -> Possible:
     """Of blocks of k(x,z): k(x,x) + k(z,z) − 2k(x,z) ≤ r², as far as rounding leaves that open."""
 
     def possible(rows: slice, K: np.ndarray) -> np.ndarray:
         _require_numbers(K)
         here = left[rows, None]
-        edge = here + right - radius**2 - _ROOM * (np.abs(here) + np.abs(right))
+        edge = here + right - radii[rows, None] ** 2 - _ROOM * (np.abs(here) + np.abs(right))
         return np.greater_equal(2 * K, edge)
 
     return possible

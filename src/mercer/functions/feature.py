@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from mercer._xp import n_points
+from mercer._xp import features_by, n_points
 from mercer.functions.base import Function, as_coefficients, column_products
 from mercer.kernels.points import as_objects
 
@@ -86,7 +86,7 @@ class FeatureFunction(Function):
             some = X.iloc[rows] if hasattr(X, "iloc") else X[rows]
             if self.double and getattr(some, "dtype", None) == np.float32:
                 some = some.astype(np.float64)
-            Phi = self.map.transform(some)
+            Phi = features_by(self.map.transform, some)
             if Phi.shape[1] != len(self):
                 raise ValueError(f"{self.map!r} gives {Phi.shape[1]} features, but coef has {len(self)} rows")
             yield rows, Phi

@@ -12,7 +12,7 @@ from scipy.linalg.lapack import dtrtri
 from sklearn.base import BaseEstimator
 
 from mercer._state import COUNT, NOT_NEGATIVE, doubles, require, require_held
-from mercer._xp import issparse, take
+from mercer._xp import features_by, issparse, take
 from mercer.engines import Engine
 from mercer.functions import FeatureFunction, Function, KernelFunction
 from mercer.functions.terms import stack
@@ -62,7 +62,7 @@ class FeatureBasis(Basis):
         require(self.rows(nothing).shape[1] == self.width, "the feature map has another number of features")
 
     def rows(self, points):
-        F = self.map.transform(points)
+        F = features_by(self.map.transform, points)
         return np.ascontiguousarray(F.toarray() if issparse(F) else F, np.float64)
 
     def function(self, coef):

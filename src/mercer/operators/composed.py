@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer._xp import issparse
+from mercer._xp import features_by, issparse
 from mercer.operators.base import Operator, row_blocks
 from mercer.operators.dense import Matrix
 
@@ -36,7 +36,7 @@ class FeatureOperator(Operator):
 
     def blocks(self):
         for rows in row_blocks(self.shape, self.dtype):
-            yield rows, self.map.transform(self.X[rows])
+            yield rows, features_by(self.map.transform, self.X[rows])
 
     def among(self, rows=None, columns=None):
         some = self if rows is None else FeatureOperator(self.map, self.X[rows], self.shape[1])

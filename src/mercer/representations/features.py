@@ -7,7 +7,7 @@ from sklearn.base import clone
 
 from mercer._memory import available_memory
 from mercer._params import is_number, require_flag
-from mercer._xp import issparse
+from mercer._xp import features_by, issparse
 from mercer.features import FOR_SOME, CountedFeatures, ExplicitFeatures, RandomFourierFeatures
 from mercer.functions import FeatureFunction
 from mercer.operators import L1, STORED_SHARE, FacingFeatures, FeatureOperator, Identity, Matrix
@@ -67,12 +67,13 @@ class Features(Representation):
         if params.get("random_state", 0) is None:
             map.set_params(random_state=int(rng.integers(2**31 - 1)))
         if seen is None and getattr(map, "sparse_rows", False):  # all features are made once
-            return map, Matrix(map.fit_transform(X))
+            return map, Matrix(features_by(map.fit_transform, X))
         map.fit(X if seen is None else X[seen])
-        first = map.transform(X[:1])
+        first = features_by(map.transform, X[:1])
         p = first.shape[1]
         fits = X.shape[0] * p * first.dtype.itemsize <= STORED_SHARE * available_memory()
-        return map, Matrix(map.transform(X)) if fits or issparse(first) else FeatureOperator(map, X, p)
+        whole = fits or issparse(first)
+        return map, Matrix(features_by(map.transform, X)) if whole else FeatureOperator(map, X, p)
 
     def chosen(self, kernel, d):
         """An unfitted feature map for this kernel."""

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from mercer._threads import interruptible
+from mercer._xp import features_by
 from mercer.features import NystromFeatures
 from mercer.kernels import Kernel
 from mercer.theory.experiments import Rate, fit_rate
@@ -136,7 +137,7 @@ def _with_centres(kernel: Kernel, lams: np.ndarray, X: Any, m: int, random_state
     left, n = 0.0, len(X)
     for i in range(0, n, _BLOCK):
         rows = X[i : i + _BLOCK]
-        Phi = np.asarray(map.transform(rows), dtype=np.float64)
+        Phi = np.asarray(features_by(map.transform, rows), dtype=np.float64)
         total = total + Phi.T @ Phi
         left += float(np.sum(map.kernel_.diag(rows), dtype=np.float64) - np.sum(Phi**2))
     values = np.maximum(np.linalg.eigvalsh(total), 0) / n
