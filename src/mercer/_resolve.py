@@ -61,8 +61,9 @@ def kernel_of(value: Any) -> Kernel:
     """A Kernel, a kernel's name, or a function of two points."""
     if type(value).__module__ == "sklearn.gaussian_process.kernels":
         raise TypeError(
-            f"{value!r} is a kernel of scikit-learn's. Here RBF(ℓ) is Gaussian(ℓ), RBF([…]) Gaussian(1.0).scaled([…]), "
-            "Matern(ℓ, nu) Matern(nu, ℓ), and a WhiteKernel is λn; docs/howto/from-scikit-learn.md has them all"
+            f"{value!r} is a kernel of scikit-learn's. Here RBF(ℓ) is Gaussian(ℓ), with one ℓ a column "
+            "Gaussian(1.0).scaled(ℓ), Matern(ℓ, nu=…) is Matern(nu, ℓ), and the noise of a WhiteKernel is λn; "
+            "docs/howto/from-scikit-learn.md has a table"
         )
     if callable(value) and not isinstance(value, (Kernel, type)):
         return FunctionKernel(value)
