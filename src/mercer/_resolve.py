@@ -62,7 +62,7 @@ def kernel_of(value: Any) -> Kernel:
     if type(value).__module__ == "sklearn.gaussian_process.kernels":
         raise TypeError(
             f"{value!r} is a kernel of scikit-learn's. Here RBF(ℓ) is Gaussian(ℓ), with one ℓ a column "
-            "Gaussian(1.0).scaled(ℓ), Matern(ℓ, nu=…) is Matern(nu, ℓ), and the noise of a WhiteKernel is λn; "
+            "Gaussian(1.0).scaled(ℓ), Matern(ℓ, nu=…) is Matern(nu, ℓ), a WhiteKernel's noise is λn; "
             "docs/howto/from-scikit-learn.md has a table"
         )
     if callable(value) and not isinstance(value, (Kernel, type)):

@@ -241,8 +241,8 @@ class Kernel(Params):
             value = getattr(self, name)
             if name == "sigma" and isinstance(value, (list, tuple, np.ndarray)):
                 raise ValueError(
-                    f"{type(self).__name__}: sigma must be a positive number, got {show(value)}; for one a column "
-                    f"write {type(self).__name__}(sigma=1.0).scaled({show(value)})"
+                    f"{type(self).__name__}: sigma must be a positive number, got {show(value)}; for one a "
+                    f"column write {type(self).__name__}(sigma=1.0).scaled({show(value)})"
                 )
             if not (found and value is None):
                 require_positive(value, f"{type(self).__name__}: {name}")

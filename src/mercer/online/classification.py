@@ -68,8 +68,8 @@ class OnlineKernelClassifier(Likely, RiverMixin):
         plain = self.begun and isinstance(y, np.ndarray) and y.ndim == 1 and y.dtype.kind in "iubU"
         if np.ndim(y) == 2 and np.shape(y)[1] > 1:
             raise ValueError(
-                f"y has {np.shape(y)[1]} columns, and a stream has one label an example; a machine a column is "
-                f"sklearn.multioutput.MultiOutputClassifier({type(self).__name__}(…))"
+                f"y has {np.shape(y)[1]} columns, and a stream has one label an example; a machine a column "
+                f"is sklearn.multioutput.MultiOutputClassifier({type(self).__name__}(…))"
             )
         return y if plain else checked_labels(y)
 
