@@ -21,6 +21,9 @@ from mercer.losses.pairs import PairCoding
 from mercer.losses.several import SeveralLabels
 from mercer.operators import squares_of
 
+# Of the sizes of its terms, what a sum has to be to have enough digits.
+_SURE = 1e-4
+
 
 @dataclass(frozen=True, eq=False)
 class Facts:
@@ -105,7 +108,7 @@ def facts_of(machine: Any, X: Any, y: Any) -> Facts | None:
         linked=labels is None and not np.array_equal(coding.loss.link(scores), scores),
         margins=_margins(coding, scores, labels),
         wrong=None if labels is None else predicted != coding.classes[labels],
-        norm=f.norm(),
+        norm=_norm(f, points, scores, offsets),
         diagonal=diagonal,
         sup_diagonal=sup,
         offsets=np.atleast_1d(np.asarray(offsets, dtype=np.float64)),
@@ -121,6 +124,19 @@ def facts_of(machine: Any, X: Any, y: Any) -> Facts | None:
         # As far as the machine still says what its kernel was.
         tuned=bool(given.unresolved()) or given != machine.input_kernel_,
     )
+
+
+def _norm(f: Function, points: Any, scores: np.ndarray, offsets: Any) -> float:
+    """‖f‖; where f = Σ_i c_i k(x_i, ·) over all examples, from its scores: ‖f‖² = Σ_i c_i f(x_i)."""
+    if isinstance(f, KernelFunction) and isinstance(points, np.ndarray) and np.array_equal(f.points, points):
+        c = np.asarray(f.coef, dtype=np.float64).reshape(len(scores), -1)
+        values = scores.reshape(len(scores), -1) - offsets
+        if c.shape == values.shape:
+            terms = c * values
+            # Of terms that cancel the sum is rounding, and `norm` finds out what is no kernel.
+            if (found := float(terms.sum())) > _SURE * np.abs(terms).sum():
+                return math.sqrt(found)
+    return f.norm()
 
 
 def _space(machine: Any, f: Function) -> str:
