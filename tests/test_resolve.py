@@ -3,6 +3,7 @@
 import inspect
 
 import pytest
+from sklearn.gaussian_process.kernels import RBF
 
 from mercer import _resolve, engines, kernels, losses, representations, solvers
 from mercer.kernels import ChiSquared, FunctionKernel, Gaussian, Polynomial
@@ -51,6 +52,16 @@ def test_functions_become_kernels():
 )
 def test_loss_names(name):
     assert type(_resolve.loss_of(name)).__name__.lower() == name.replace("_", "")
+
+
+def test_losses_by_their_names_in_scikit_learn():
+    ours = [losses.Logistic(), losses.Squared(), losses.Absolute(), losses.Quantile()]
+    assert [_resolve.loss_of(n) for n in ("log_loss", "squared_error", "absolute_error", "pinball")] == ours
+
+
+def test_kernels_of_scikit_learn_are_no_functions_of_ours():
+    with pytest.raises(TypeError, match=r"RBF\(length_scale=2\) is a kernel of scikit-learn's.*is Gaussian"):
+        _resolve.kernel_of(RBF(2.0))
 
 
 @pytest.mark.parametrize("name", ["full", "nystrom", "features", "lasso"])

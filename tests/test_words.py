@@ -7,13 +7,25 @@ import pytest
 from sklearn import datasets, decomposition, kernel_ridge, linear_model, svm
 from sklearn.base import clone
 from sklearn.kernel_approximation import Nystroem, RBFSampler
+from sklearn.metrics import pairwise
 from sklearn.model_selection import GridSearchCV
 
 import mercer
-from mercer import FromAlpha, FromC, KernelPCA, KernelRidge, KernelSVC, KernelSVR, OnlineKernelClassifier
+from mercer import (
+    FromAlpha,
+    FromC,
+    KernelOneClass,
+    KernelPCA,
+    KernelRidge,
+    KernelSVC,
+    KernelSVR,
+    OnlineKernelClassifier,
+)
 from mercer._words import Worded, in_our_words, kernel_argument, refuse_words
 from mercer.features import NystromFeatures, RandomFourierFeatures
-from mercer.kernels import Gaussian, Kernel, Laplacian, Linear
+from mercer.kernels import Gaussian, Kernel, Laplacian, Linear, Matern, Polynomial
+from mercer.losses import Huber, Quantile
+from mercer.representations import Nystrom
 
 X, _ = datasets.make_friedman1(60, 5, random_state=0)
 Y = 3 * X[:, 0] - X[:, 1] + np.sin(5 * X[:, 2])
@@ -118,6 +130,7 @@ def test_sentences_of_machines_that_have_no_such_thing():
         "C alpha alphas gamma degree coef0 n_components verbose max_iter tol n_iter fit_intercept n_jobs"
     )
     foreign += " multi_class loss penalty quantile probability epsilon metric p learning_rate eta0 optimizer"
+    foreign += " contamination affinity n_neighbors assign_labels shuffle class_weight"
     foreign += (
         " cache_size shrinking algorithm leaf_size copy_X kernel_params length_scale precompute nonsense"
     )
@@ -162,6 +175,36 @@ def test_a_kernel_of_ones_own_beside_its_words():
     assert "lam=0.0005, step=0.1" in said(OnlineKernelClassifier, alpha=1e-3, eta0=0.1)
     assert "its parameters: a, b" in in_our_words("Some", ("a", "b"), {"C": 1}, {})
     assert kernel_argument("poly", {}) == "Polynomial(3, 1.0)"
+
+
+def test_words_of_kernels_losses_and_centres():
+    """What is inside a machine is given the words of the other library, too."""
+    cubic = written(Polynomial, degree=3, coef0=1.0, gamma=0.1)
+    expected = pairwise.polynomial_kernel(X, degree=3, coef0=1.0, gamma=0.1)
+    np.testing.assert_allclose(cubic(X), expected, rtol=1e-5)  # numbers are written with six digits
+    assert written(Nystrom, n_components=7) == Nystrom(7)
+    assert "q=0.3" in said(Quantile, quantile=0.3) and "delta=1.35" in said(Huber, epsilon=1.35)
+    assert written(KernelOneClass, contamination=0.1).nu == 0.1
+    assert "order is Matern(nu, sigma)" in said(Matern, 2.0, nu=1.5)
+    assert "sample_weight" in said(OnlineKernelClassifier, class_weight="balanced")
+    graph = written(mercer.KernelKMeans, n_clusters=2, affinity="nearest_neighbors", n_neighbors=10)
+    assert graph.kernel == "precomputed" and graph.normalized
+    with pytest.raises(ValueError, match=r"Gaussian\.from_gamma\(0\.5\)"):
+        KernelRidge().set_params(kernel__gamma=np.float64(0.5))
+    with pytest.raises(ValueError, match=r"Gaussian\(sigma=1\.0\)\.scaled\(\[1\.0, 2\.0\]\)"):
+        Gaussian([1.0, 2.0])(X[:, :2])
+
+
+def test_lam_in_any_words_whatever_it_was():
+    for machine in (KernelSVC(), KernelSVC(lam=0.1), KernelSVC.from_alpha(2.0), KernelSVC.from_C(2.0)):
+        assert machine.set_params(lam__C=3.0).lam == FromC(3.0)
+    assert KernelRidge().set_params(lam__alpha=3.0).lam == FromAlpha(3.0)
+    assert KernelSVC().set_params(lam=FromC(1.0), lam__C=3.0).lam == FromC(3.0)
+    theirs = GridSearchCV(svm.SVC(gamma=0.5), {"C": [0.1, 10.0]}, cv=2).fit(X, LABELS)
+    ours = GridSearchCV(KernelSVC.from_gamma(0.5), {"lam__C": [0.1, 10.0]}, cv=2).fit(X, LABELS)
+    np.testing.assert_allclose(ours.cv_results_["mean_test_score"], theirs.cv_results_["mean_test_score"])
+    with pytest.raises(ValueError, match="parameter 'lam'"):  # it has none
+        KernelOneClass().set_params(lam__C=3.0)
 
 
 def test_set_params_and_searches_say_it_too():

@@ -135,7 +135,9 @@ if not TYPE_CHECKING:  # or every name would be one, to those who read types
             return getattr(importlib.import_module(_LAZY[name]), name)
         if name in _ROOMS or name in _ROOMS_WITH_EXTRAS:
             return importlib.import_module(f"mercer.{name}")
-        raise AttributeError(f"module 'mercer' has no attribute {name!r}")
+        from mercer._names import missing_name
+
+        raise AttributeError(missing_name("mercer", name))
 
 
 def __dir__() -> list[str]:

@@ -16,13 +16,13 @@ from typing import Any
 
 import numpy as np
 
+from mercer._words import Worded, translated
+
 _LONGEST_ARRAY_IN_REPR = 400
 
 
 @cache
 def _signature(cls: Any) -> tuple[inspect.Parameter, ...]:
-    if cls.__init__ is object.__init__:  # whose signature says *args, **kwargs, but which takes nothing
-        return ()
     parameters = list(inspect.signature(cls.__init__).parameters.values())[1:]
     for p in parameters:
         if p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD):
@@ -68,7 +68,7 @@ def show(value: Any) -> str:
     return repr(value)
 
 
-class Params:
+class Params(Worded):
     """Base of every value object.
 
     A subclass's ``__init__`` names its parameters and only stores them. Checking happens at first
@@ -77,6 +77,9 @@ class Params:
 
     # Besides parameters there is nothing to remember: see `mercer._state`.
     holds: dict[str, Any] = {}
+
+    def __init__(self) -> None:
+        """Without parameters, unless a subclass names some."""
 
     def check_state(self) -> None:
         """Refuse parameters that are out of range."""
@@ -104,9 +107,8 @@ class Params:
         for key, value in params.items():
             name, _, inner = key.partition("__")
             if name not in names:
-                raise ValueError(
-                    f"{type(self).__name__} has no parameter {name!r}; {self._parameters_like(name)}"
-                )
+                ours = f"{type(self).__name__} has no parameter {name!r}; {self._parameters_like(name)}"
+                raise ValueError(translated(type(self), {name: value}) or ours)
             if inner:
                 nested.setdefault(name, {})[inner] = value
             else:

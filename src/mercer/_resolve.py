@@ -45,7 +45,13 @@ _KERNELS = {
     "poly": kernels.Polynomial,
     "chi2": kernels.ChiSquared,
 }
-_LOSSES = _exported(losses, Loss, _snake)
+_LOSSES = {
+    **_exported(losses, Loss, _snake),
+    "log_loss": losses.Logistic,
+    "squared_error": losses.Squared,
+    "absolute_error": losses.Absolute,
+    "pinball": losses.Quantile,
+}
 _REPRESENTATIONS = _exported(representations, Representation, lambda cls: cls.name)
 _SOLVERS = _exported(solvers, Solver, lambda cls: cls.name)
 _ENGINES = {**_exported(engines, Engine, lambda cls: cls.name), "auto": engines.Tiled}
@@ -53,6 +59,12 @@ _ENGINES = {**_exported(engines, Engine, lambda cls: cls.name), "auto": engines.
 
 def kernel_of(value: Any) -> Kernel:
     """A Kernel, a kernel's name, or a function of two points."""
+    if type(value).__module__ == "sklearn.gaussian_process.kernels":
+        raise TypeError(
+            f"{value!r} is a kernel of scikit-learn's. Here RBF(ℓ) is Gaussian(ℓ), with one ℓ a column "
+            "Gaussian(1.0).scaled(ℓ), Matern(ℓ, nu=…) is Matern(nu, ℓ), a WhiteKernel's noise is λn; "
+            "docs/howto/from-scikit-learn.md has a table"
+        )
     if callable(value) and not isinstance(value, (Kernel, type)):
         return FunctionKernel(value)
     return _object(value, Kernel, _KERNELS, "kernel")

@@ -6,10 +6,13 @@ import difflib
 import inspect
 import math
 import numbers
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from mercer._names import missing_attribute
 
 _TABLE = "docs/howto/from-scikit-learn.md has a table of equivalents"
 
@@ -212,6 +215,8 @@ def _positive(said: Said, value: Any) -> Instead | None:
 
 
 def _level(said: Said, value: Any) -> Instead:
+    if "q" in said.takes:
+        return Instead(f"q={value!r}", "the level is called q")
     return Instead("", f"quantile: KernelRegressor(loss=Quantile({value!r})) predicts it")
 
 
@@ -220,6 +225,8 @@ def _probability(said: Said, value: Any) -> Instead:
 
 
 def _threshold(said: Said, value: Any) -> Instead:
+    if "delta" in said.takes:
+        return Instead(f"delta={value!r}", "the residual from which on the loss is linear is called δ")
     return Instead("", f"epsilon: KernelSVR(epsilon={value!r}), or loss=Huber(…), has such a width")
 
 
@@ -237,6 +244,39 @@ def _radius(said: Said, value: Any) -> Instead | None:
     if said.cls not in kinds:
         return None
     return Instead("", f"radius: KernelRadiusNeighbors{kinds[said.cls]}(radius={value!r}) asks all that near")
+
+
+def _outside(said: Said, value: Any) -> Instead | None:
+    return Instead(f"nu={value!r}", "contamination: it is called ν") if "nu" in said.takes else None
+
+
+def _affinity(said: Said, value: Any) -> Instead | None:
+    if "normalized" not in said.takes:
+        return None
+    graph = "kernel='precomputed', normalized=True"
+    if value in ("precomputed", "nearest_neighbors"):
+        return Instead(graph, "fit takes a symmetric matrix of weights then, that of a graph, say")
+    return Instead("normalized=True", "the kernel says how alike points are")
+
+
+def _neighbours(said: Said, value: Any) -> Instead | None:
+    if "normalized" not in said.takes or "affinity" in said.words:
+        return None
+    return Instead(
+        "kernel='precomputed', normalized=True", "fit takes the matrix of a graph then, of neighbours, say"
+    )
+
+
+def _order(said: Said, value: Any) -> Instead | None:
+    if "passes" not in said.takes:
+        return None
+    return Instead("", "shuffle: rows are learned in their order; hand them over in another")
+
+
+def _balance(said: Said, value: Any) -> Instead | None:
+    if "passes" not in said.takes:
+        return None
+    return Instead("", "class_weight: fit and partial_fit take sample_weight")
 
 
 def _batches(said: Said, value: Any) -> Instead | None:
@@ -330,6 +370,12 @@ _SIMPLE: dict[str, Callable[[Said, Any], Instead | None]] = {
     "positive": _positive,
     "quantile": _level,
     "probability": _probability,
+    "contamination": _outside,
+    "affinity": _affinity,
+    "n_neighbors": _neighbours,
+    "assign_labels": _needless("assign_labels: leave it out; normalized=True ends with k-means"),
+    "shuffle": _order,
+    "class_weight": _balance,
     "epsilon": _threshold,
     "metric": _metric,
     "radius": _radius,
@@ -361,6 +407,11 @@ def _answers(said: Said) -> list[Instead]:
         if word == "gamma" and said.cls in ("Gaussian", "Laplacian"):
             width = "1/√(2·gamma)" if said.cls == "Gaussian" else "1/gamma, with the norm ℓ1"
             found.append(Instead(f"{said.cls}.from_gamma({value!r})", f"σ = {width}"))
+        elif said.cls == "Polynomial" and word in ("gamma", "coef0"):
+            words = {**said.known, **said.words}
+            words.setdefault("coef0", words.get("c", 1.0))
+            sentence = "(gamma·x·z + coef0)^p is gamma^p · (x·z + coef0/gamma)^p"
+            found.append(Instead(kernel_argument("poly", words), sentence))
         elif word == "length_scale" and "sigma" in said.takes:
             found.append(Instead(f"sigma={value!r}", "the width is called σ"))
         elif word in _SIMPLE:
@@ -394,7 +445,7 @@ def in_our_words(cls: str, takes: tuple[str, ...], words: dict[str, Any], known:
 
 
 def _call(cls: str, arguments: list[str]) -> str:
-    whole = [argument for argument in arguments if argument.startswith(f"{cls}.")]
+    whole = [argument for argument in arguments if re.match(rf"([\d.e-]+ \* )?{cls}[.(]", argument)]
     return whole[0] if whole else f"{cls}({', '.join(arguments)})"
 
 
@@ -419,6 +470,11 @@ _FIRST = {
 }
 
 
+def _plain(value: Any) -> Any:
+    """A number of NumPy's, which searches draw, as Python's: it is going to be shown."""
+    return value.item() if hasattr(value, "item") and getattr(value, "ndim", 1) == 0 else value
+
+
 @cache
 def _taken(cls: Any) -> tuple[str, ...] | None:
     """What a constructor takes; None where that is anything."""
@@ -439,10 +495,13 @@ def refuse_words(cls: Any, positional: tuple, keywords: dict[str, Any]) -> None:
     takes = _taken(cls)
     if takes is None:
         return
-    words = {word: value for word, value in keywords.items() if word not in takes}
+    words = {word: _plain(value) for word, value in keywords.items() if word not in takes}
     if words:
         known = {name: value for name, value in keywords.items() if name in takes}
         raise TypeError(in_our_words(cls.__name__, takes, words, {**dict(zip(takes, positional)), **known}))
+    if twice := [name for name in takes[: len(positional)] if name in keywords]:
+        order = f"{cls.__name__}({', '.join(takes)})"
+        raise TypeError(f"{twice[0]!r} is said twice, by its place and by its name: the order is {order}")
     if positional and not takes:
         raise TypeError(f"{cls.__name__} takes no parameters")
     if positional and takes[0] == "kernel" and isinstance(positional[0], numbers.Real):
@@ -454,7 +513,7 @@ def refuse_words(cls: Any, positional: tuple, keywords: dict[str, Any]) -> None:
 def translated(cls: Any, words: dict[str, Any]) -> str | None:
     """The sentence for parameters that are set by another library's name; None where there is none."""
     takes = _taken(cls) or ()
-    unknown = {word: value for word, value in words.items() if word.partition("__")[0] not in takes}
+    unknown = {word: _plain(value) for word, value in words.items() if word.partition("__")[0] not in takes}
     if not _answers(Said(cls.__name__, takes, unknown, {})):
         return None
     return in_our_words(cls.__name__, takes, unknown, {})
@@ -477,3 +536,12 @@ class Worded:
         if positional or keywords:
             refuse_words(cls, positional, keywords)
         return super().__new__(cls)
+
+    if not TYPE_CHECKING:  # or every attribute would be one, to those who read types
+
+        def __getattr__(self, name: str) -> Any:
+            """Asked last, for what there is not: where another library's attribute is here."""
+            said = None if hasattr(type(self), name) else missing_attribute(self, name)
+            if said is None:
+                return object.__getattribute__(self, name)  # which says, once more, why not
+            raise AttributeError(said, name=name, obj=self)

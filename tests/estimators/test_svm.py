@@ -147,6 +147,7 @@ def test_one_class(nu):
     c[m.support_] = m.dual_coef_
     outside = m.predict(X) == -1
     assert outside.mean() <= nu <= len(m.support_) / N
+    assert m.n_support_.tolist() == [np.count_nonzero(c)]
     assert c.min() >= 0 and c.max() <= 1 + 1e-12 and c.sum() == pytest.approx(nu * N)
     assert m.score_samples(X) == pytest.approx(K @ c, abs=1e-8)
     assert m.decision_function(X) == pytest.approx(K @ c - m.offset_, abs=1e-6)
@@ -328,6 +329,11 @@ def test_probabilities_only_on_request():
     rare[0] = "perhaps"
     with pytest.raises(ValueError, match="at least two examples of each class, but 'perhaps' has one"):
         svc(probability=True).fit(X, rare)
+    numbers = np.r_[7, (SCORE[1:] > 0).astype(int)]
+    with pytest.raises(ValueError, match="of each class, but 7 has one"):
+        svc(probability=True).fit(X, numbers)
+    with pytest.raises(ValueError, match="probability must be True or False, got 'isotonic'"):
+        svc(probability="isotonic").fit(X, Y2)
 
 
 def test_probabilities_with_weights_and_a_matrix():

@@ -13,6 +13,7 @@ from sklearn.base import clone
 from sklearn.compose import ColumnTransformer, make_column_selector
 from sklearn.decomposition import PCA
 from sklearn.impute import SimpleImputer
+from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import (
     FunctionTransformer,
@@ -198,6 +199,7 @@ def test_sparse_points(again):
     "thing, match",
     [
         (FunctionTransformer(), "FunctionTransformer of sklearn.*function is code.*StandardScaler"),
+        (GridSearchCV(mercer.KernelSVC(), {"lam": [1.0]}, cv=2).fit(X, Y > 2), "save its best_estimator_"),
         (QuantileTransformer(), "QuantileTransformer of sklearn.*use pickle"),
         (ColumnTransformer([("a", PCA(), lambda X: [0])]).fit(X), "by a function .'a'.*list of their names"),
         (ColumnTransformer([("a", PCA(), slice("size", "size"))]).fit(FRAME), "from one name to another"),

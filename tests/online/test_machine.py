@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV
+from sklearn.multioutput import MultiOutputClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -290,6 +291,12 @@ def test_classes_may_be_named_beforehand():
         OnlineKernelClassifier(K).partial_fit(X[:3], ["a", "b", "z"], classes=["a", "b"])
     with pytest.raises(ValueError, match="not the same as on the last call"):
         named.partial_fit(X, y, classes=["a", "b"])
+    both = np.stack([Y > 0, X[:, 0] > 0], axis=1)
+    with pytest.raises(ValueError, match=r"2 columns.*MultiOutputClassifier\(OnlineKernelClassifier"):
+        OnlineKernelClassifier(K).fit(X, both)
+    several = MultiOutputClassifier(OnlineKernelClassifier(K)).fit(X, both)
+    alone = OnlineKernelClassifier(K).fit(X, both[:, 1])
+    np.testing.assert_array_equal(several.predict(X)[:, 1], alone.predict(X))
 
 
 @pytest.mark.filterwarnings("ignore:steps of .* overshoot")

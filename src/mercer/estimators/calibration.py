@@ -134,7 +134,7 @@ def _out_of_sample(
 
     labels = np.searchsorted(machine.classes_, y[rows])
     if np.bincount(labels).min() < 2:
-        rare = machine.classes_[int(np.bincount(labels).argmin())]
+        rare = machine.classes_.tolist()[int(np.bincount(labels).argmin())]
         raise ValueError(
             f"probability=True needs at least two examples of each class, but {rare!r} has one: drop it, or "
             "use KernelLogistic, whose probabilities need no calibration"

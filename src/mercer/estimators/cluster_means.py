@@ -47,7 +47,7 @@ class ClusterMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
     def __getattr__(self, name):
         if name in ("labels_", "start_") and "means_" in vars(self):
             raise AttributeError(f"{name} would be as long as the rows, which live elsewhere: predict(rows)")
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        return super().__getattr__(name)  # type: ignore[misc]  # which types don't see
 
     def _distances(self, X: Any, squared: bool) -> Blocks:
         """Of blocks of points the squared distances to the means, and the masses a point has by itself.

@@ -71,6 +71,21 @@ class FromAlpha(Params):
 class OtherWords:
     """Constructors of machines with a parameter `lam`, for those who know C or alpha."""
 
+    lam: Any
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters; `lam__C` and `lam__alpha` say λ in those words, whatever it was said in before.
+
+        >>> from mercer import KernelSVC
+        >>> KernelSVC().set_params(lam__C=10.0)
+        KernelSVC(lam=FromC(C=10.0))
+        """
+        for key, words in (("lam__C", FromC), ("lam__alpha", FromAlpha)):
+            if key in params and "lam" not in params and not isinstance(self.lam, words):
+                params = {**params, "lam": words(params[key])}
+                del params[key]
+        return super().set_params(**params)  # type: ignore[misc]
+
     @classmethod
     def from_C(cls, C: float = 1.0, **parameters: Any) -> Self:
         """The machine that minimises ½‖f‖² + C Σ w_i V_i: λ = 1/(2 C Σw).

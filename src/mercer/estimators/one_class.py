@@ -38,7 +38,7 @@ class KernelOneClass(OutlierMixin, SupportVectors):
     Attributes
     ----------
     offset_ : ρ
-    support_, support_vectors_, dual_coef_ : the support vectors, their coefficients
+    support_, support_vectors_, n_support_, dual_coef_ : the support vectors, their number, their coefficients
     function_, coef_, kernel_, solution_, plan_ : as in `KernelRidge`
 
     Examples

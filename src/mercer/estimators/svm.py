@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from mercer._params import require_flag
 from mercer._state import require_held
 from mercer._xp import take
 from mercer.engines import available_memory
@@ -42,6 +43,11 @@ class SupportVectors(KernelMachine):
     def support_(self) -> np.ndarray:
         """Positions of the support vectors among the examples: those with a coefficient that is not 0."""
         return np.flatnonzero(self._dual().any(axis=1))
+
+    @property
+    def n_support_(self) -> np.ndarray:
+        """How many support vectors each output has."""
+        return np.count_nonzero(self._dual(), axis=0)
 
     @property
     def support_vectors_(self) -> Any:
@@ -203,6 +209,7 @@ class KernelSVC(SupportVectors, Classifier):
 
     def fit(self, X, y=None, sample_weight=None, *, checkpoint=None):
         """Fit to labelled examples; parameters as in `KernelRidge.fit`."""
+        require_flag(self.probability, "probability")
         if self.probability and self.learns_elsewhere(X):
             raise ValueError("probability=True needs the examples in memory; use KernelLogistic here")
         super().fit(X, y, sample_weight, checkpoint=checkpoint)

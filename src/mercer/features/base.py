@@ -34,8 +34,8 @@ class FeatureMap(Worded, TransformerMixin, BaseEstimator):
         """(resolved kernel, checked points) at fit."""
         if not isinstance(self.kernel, Kernel):
             raise TypeError(
-                f"kernel must be a mercer.kernels.Kernel, such as Polynomial(2) or Gaussian(1.0); "
-                f"got {self.kernel!r}"
+                "kernel must be a mercer.kernels.Kernel, such as Polynomial(2) or Gaussian(), which "
+                f"scikit-learn calls 'rbf'; got {self.kernel!r}"
             )
         X = self._checked(X)
         return self.kernel.resolve(X), X

@@ -207,6 +207,8 @@ def _described(x: Any) -> str:
         )
     if cls.__module__.startswith("sklearn.") and is_storable(cls):
         why = ", whose function is code" if cls.__name__ == "FunctionTransformer" else ""
+        if hasattr(x, "best_estimator_"):
+            return f"a {cls.__name__} of {cls.__module__}: save its best_estimator_, which predicts the same"
         return (
             f"a {cls.__name__} of {cls.__module__}{why}. Of scikit-learn files hold {', '.join(NAMES)} and "
             "pipelines of these: save the parts that are among them, or use pickle, for readers who trust you"

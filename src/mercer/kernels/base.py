@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mercer._params import Params, is_number, require_positive
-from mercer._words import Worded
+from mercer._params import Params, is_number, require_positive, show
 from mercer.codegen.formula import PairTracer, View
 from mercer.codegen.symbols import NotTraceable
 from mercer.kernels.points import as_vectors, counted, double, inverse_root_of, require_one_kind
@@ -24,7 +23,7 @@ Monomial = tuple[int, ...]
 _NUMBERS_AT_ONCE = 1 << 23
 
 
-class Kernel(Worded, Params):
+class Kernel(Params):
     """A positive semidefinite function k(x, x') as a value object.
 
     A subclass gives `pairwise`; everything else is derived. ``k(X)`` is the Gram matrix,
@@ -58,9 +57,6 @@ class Kernel(Worded, Params):
     # Is it the wish to work with a function that need not be positive semidefinite? Machines refuse such a
     # function otherwise; here they warn, and claim less.
     indefinite: bool = False
-
-    def __init__(self) -> None:
-        """Without parameters, unless a subclass names some."""
 
     # -- required ---------------------------------------------------------------------------------
 
@@ -242,8 +238,14 @@ class Kernel(Worded, Params):
     def validate(self) -> None:
         found = (type(self).from_data, type(self).resolve) != (Kernel.from_data, Kernel.resolve)
         for name in self.positive:
-            if not (found and getattr(self, name) is None):
-                require_positive(getattr(self, name), f"{type(self).__name__}: {name}")
+            value = getattr(self, name)
+            if name == "sigma" and isinstance(value, (list, tuple, np.ndarray)):
+                raise ValueError(
+                    f"{type(self).__name__}: sigma must be a positive number, got {show(value)}; for one a "
+                    f"column write {type(self).__name__}(sigma=1.0).scaled({show(value)})"
+                )
+            if not (found and value is None):
+                require_positive(value, f"{type(self).__name__}: {name}")
         for child in self.children().values():
             child.validate()
 
