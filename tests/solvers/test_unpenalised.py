@@ -98,7 +98,7 @@ def test_constant_columns_far_from_0_and_smooth_kernels():
 
 @pytest.mark.parametrize("where", [0.0, 1e3, 1e6])
 def test_what_rounding_may_do_goes_by_the_terms_of_scores(where):
-    """The objective, in extended precision, is as said up to `rounding`, which large targets do not blow up."""
+    """In extended precision the objective is as said up to `rounding`, which large targets do not blow up."""
     P, wide = X * [1.0, 1e-2, 1e-4] + where, np.longdouble
     for y in (Y, Y + 1e6):
         machine = KernelRidge(Linear(), lam=0).fit(P, y)

@@ -64,7 +64,8 @@ class Stopping(Params):
         if len(judged) < 2:  # of one number there is no R²
             least = "of every class two, one in each part" if labels else "two"
             raise ValueError(
-                f"held_out={self.held_out!r} of {len(y)} rows can't be held out: some must remain to be learned, "
-                f"and {least} are needed; take another part, more rows, or held_out=0, which judges on the way"
+                f"held_out={self.held_out!r} of {len(y)} rows can't be held out: some must remain to be "
+                f"learned, and {least} are needed; take another part, more rows, or held_out=0, which judges "
+                "on the way"
             )
         return np.sort(learned), np.sort(judged)

@@ -241,7 +241,7 @@ class _Space:
         return float(self.w @ np.square(self.y - middle).sum(axis=1))
 
     def _terms(self, coef: np.ndarray, intercept: np.ndarray) -> float:
-        """How large the numbers are, on average, that scores are sums of: what they round by goes by these."""
+        """How large the numbers are, on average, that scores are sums of: these say what rounding does."""
         A = self.problem.A
         if self.problem.full:
             sums = np.max(A.diag(), initial=0.0) * np.abs(coef).sum(axis=0, keepdims=True)

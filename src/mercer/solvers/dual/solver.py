@@ -338,7 +338,7 @@ def _not_found(states: list[State]) -> NoMargin:
 
 
 def _spread(problem: Problem, primal: Primal | None) -> float:
-    """The variance of the examples in feature space: with λ of that size scores are about 1, whatever K is."""
+    """The variance of the examples in feature space: with λ of that size scores are about 1, for any K."""
     share = problem.w[:, None] / problem.w.sum()
     if primal is None:
         squares, mean = problem.A.diag(), float((share * (problem.A @ share)).sum())

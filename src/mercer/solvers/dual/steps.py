@@ -49,7 +49,10 @@ class BlockAt(NamedTuple):
 
 
 class Scans(NamedTuple):
-    """Who moves. Scores: the last step, the steepest slope upwards, the violation, the least curvature; found: i, j."""
+    """Who moves. Found: i and j.
+
+    Scores: the last step, the steepest slope upwards, the violation, the least curvature there is.
+    """
 
     scores: "T[:]"
     found: "i64[:]"
