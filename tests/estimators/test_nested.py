@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from mercer import KernelClassifier, KernelRidge
+from mercer.estimators import nested
 from mercer.estimators.nested import fit_nested
 from mercer.kernels import Gaussian, Laplacian
 from mercer.operators import Factor
@@ -27,8 +28,12 @@ def dense_ridge(K, y, mu, offset):
 
 
 @pytest.mark.parametrize("offset", [False, True])
-@pytest.mark.parametrize("sizes", [[700], [1, 384, 385, 500, 700]])
-def test_each_equals_the_dense_solution_of_its_rows(offset, sizes):
+@pytest.mark.parametrize(
+    ("sizes", "free"), [([700], 10**9), ([1, 384, 385, 500, 700], 10**9), ([384, 700], 10**5)]
+)
+def test_each_equals_the_dense_solution_of_its_rows(offset, sizes, free, monkeypatch):
+    """Whether there is memory for K beside its factor or not."""
+    monkeypatch.setattr(nested, "available_memory", lambda: free)
     (X, y), mu = table(), 0.05
     kernel = Laplacian(1.0, norm="l1").scaled(np.full(4, 3.0))
     machine = KernelRidge(kernel, lam=mu / len(y), representation="full", offset=offset)

@@ -21,6 +21,9 @@ from mercer.losses.pairs import PairCoding
 from mercer.losses.several import SeveralLabels
 from mercer.operators import squares_of
 
+# Of the sizes of its terms, what a sum has to be to have enough digits.
+_SURE = 1e-4
+
 
 @dataclass(frozen=True, eq=False)
 class Facts:
@@ -105,7 +108,7 @@ def facts_of(machine: Any, X: Any, y: Any) -> Facts | None:
         linked=labels is None and not np.array_equal(coding.loss.link(scores), scores),
         margins=_margins(coding, scores, labels),
         wrong=None if labels is None else predicted != coding.classes[labels],
-        norm=f.norm(),
+        norm=_norm(f, points, scores, offsets),
         diagonal=diagonal,
         sup_diagonal=sup,
         offsets=np.atleast_1d(np.asarray(offsets, dtype=np.float64)),
@@ -121,6 +124,40 @@ def facts_of(machine: Any, X: Any, y: Any) -> Facts | None:
         # As far as the machine still says what its kernel was.
         tuned=bool(given.unresolved()) or given != machine.input_kernel_,
     )
+
+
+def _norm(f: Function, points: Any, scores: np.ndarray, offsets: Any) -> float:
+    """‖f‖; where f = Σ_i c_i k(x_i, ·) over all examples, from its scores: ‖f‖² = Σ_i c_i f(x_i)."""
+    places = _places(f.points, points) if isinstance(f, KernelFunction) else None
+    if places is not None:
+        c = np.asarray(f.coef, dtype=np.float64).reshape(len(scores), -1)
+        values = scores.reshape(len(scores), -1)[places] - offsets
+        if c.shape == values.shape:
+            terms = c * values
+            # Of terms that cancel the sum is rounding, and `norm` finds out what is no kernel.
+            if (found := float(terms.sum())) > _SURE * np.abs(terms).sum():
+                return math.sqrt(found)
+    return f.norm()
+
+
+def _places(wanted: Any, points: Any) -> np.ndarray | None:
+    """Where among the points, each taken once, those wanted are; None if they are not the same.
+
+    >>> _places(np.array([[2.0], [1.0], [1.0]]), np.array([[1.0], [2.0], [1.0]])).tolist()
+    [1, 0, 2]
+    """
+    given = isinstance(wanted, np.ndarray) and isinstance(points, np.ndarray)
+    if not given or wanted.dtype != points.dtype or wanted.shape != points.shape or wanted.dtype.kind != "f":
+        return None
+    a, b = (
+        np.ascontiguousarray(Z).view(f"V{Z.dtype.itemsize * Z.shape[1]}").ravel() for Z in (wanted, points)
+    )
+    by_a, by_b = np.argsort(a, kind="stable"), np.argsort(b, kind="stable")
+    if not np.array_equal(wanted[by_a], points[by_b]):
+        return None
+    places = np.empty(len(a), dtype=np.intp)
+    places[by_a] = by_b
+    return places
 
 
 def _space(machine: Any, f: Function) -> str:

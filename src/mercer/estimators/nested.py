@@ -9,14 +9,18 @@ from typing import TypeVar
 import numpy as np
 from sklearn.base import clone
 
+from mercer._memory import available_memory
 from mercer._resolve import representation_of
 from mercer.estimators.base import KernelMachine
 from mercer.kernels.base import Kernel
-from mercer.operators import Factor, KernelOperator
+from mercer.operators import Factor, KernelOperator, Matrix
 from mercer.representations import Full
 from mercer.solvers.given import GivenFactor
 
 Machine = TypeVar("Machine", bound=KernelMachine)
+
+# Of the free memory, for K in float64 beside its factor in float32.
+_SHARE = 0.5
 
 
 def fit_nested(
@@ -30,9 +34,10 @@ def fit_nested(
     """The machine, fitted to the first m rows with λ·n/m, for every m of `sizes`, n the number of all rows.
 
     λn is the same for all, so that the Cholesky factor of the first rows is a corner of that of all. K is
-    computed once, in float32, and factored in place: n³/3 operations and 4n² bytes, whatever the number of
-    machines. Each is then refined with float64 kernel values. Rows that one machine has not seen, since they
-    come later, test it as honestly as if it had been fitted alone.
+    factored in float32: n³/3 operations, whatever the number of machines. Each is then refined with float64
+    values of the kernel, which are computed once and kept where 12n² bytes are free (`keeps`), and again and
+    again where only the 4n² of the factor are. Rows that one machine has not seen, since they come later,
+    test it as honestly as if it had been fitted alone.
 
     Parameters
     ----------
@@ -71,11 +76,16 @@ def fit_nested(
     plan = replace(plan, reasons=(*plan.reasons, shared))
     if not (problem.loss.quadratic and isinstance(problem.A, KernelOperator) and problem.weights is None):
         raise ValueError("nested fits are of least squares, of a kernel of vectors, without weights")
-    single = problem.A.at(np.float32) or problem.A
-    factor = Factor(single.dense(), problem.lam * n)
+    kept = problem.A.dense() if problem.A.dtype == np.float64 and keeps(n) else None
+    if kept is None:
+        rough = (problem.A.at(np.float32) or problem.A).dense()
+    else:
+        rough = Matrix(kept).fill(np.empty((n, n), np.float32))
+    factor = Factor(rough, problem.lam * n)
     fitted = []
     for m in sizes:
-        solver = GivenFactor(factor.leading(m), tol, max_iter)
+        matrix = None if kept is None else kept[:m, :m]
+        solver = GivenFactor(factor.leading(m), tol, max_iter, matrix)
         part = clone(machine).set_params(solver=solver, lam=machine.lam * n / m)
         part.fit(X[:m], y[:m])
         # The factor may be as large as the memory, and what is fitted does not need it any more.
@@ -83,3 +93,14 @@ def fit_nested(
         part.plan_ = replace(plan, examples=m, unknowns=m)
         fitted.append(part)
     return fitted
+
+
+def keeps(n: int) -> bool:
+    """Is there room for a matrix of n rows in float64 beside its factor in float32?
+
+    Examples
+    --------
+    >>> keeps(10), keeps(10**7)
+    (True, False)
+    """
+    return 12 * n * n <= _SHARE * available_memory()

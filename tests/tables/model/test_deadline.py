@@ -23,7 +23,7 @@ def test_what_is_left(clock):
     deadline = Deadline(60.0)
     assert deadline.left == pytest.approx(_LATEST * 60 + _GRACE) and not deadline.passed()
     clock.now += 50
-    assert deadline.left == pytest.approx(_LATEST * 60 + _GRACE - 50)
+    assert deadline.left == pytest.approx(_LATEST * 60 + _GRACE - 50) and deadline.spent == pytest.approx(50)
     clock.now += 50
     assert deadline.left == 0 and deadline.passed()
     # It began earlier than it was made.

@@ -15,6 +15,7 @@ from mercer.tables.model.evaluation import PartLearner
 from mercer.tables.model.fitting import fit_both
 from mercer.tables.model.learn import Question
 from mercer.tables.model.search import silent
+from mercer.tables.model.speed import Speed
 from mercer.tables.reading import Table
 
 
@@ -75,7 +76,7 @@ def test_a_forest_knows_more_rows(examples):
 
 def test_only_where_there_is_time(examples, monkeypatch):
     X, y = examples
-    monkeypatch.setattr(fitting, "nested_seconds", lambda *sizes: 10.0)
+    monkeypatch.setattr(Speed, "exact", lambda *_: 10.0)
     fitted = fit_both(KernelRidge(Gaussian(0.7), lam=1e-3), X, y, 720, 10.5)
     assert fitted.part.plan_.examples == 720 and fitted.curve == ()
     assert len(fit_both(KernelRidge(Gaussian(0.7), lam=1e-3), X, y, 720, 12.0).curve) == 4
@@ -93,9 +94,9 @@ def test_nothing_is_said_of_machines_far_from_their_minimum(examples, monkeypatc
 def test_of_some_of_the_rows_too(examples, monkeypatch):
     X, y = examples
     machine = KernelRidge(Gaussian(0.05), lam=1e-6, representation="full")  # which centres can't stand for
-    monkeypatch.setattr(fitting, "rows_within", lambda *sizes: 450)
-    monkeypatch.setattr(fitting, "centres_within", lambda *sizes: 10)
-    fitted = fitting._some_of(machine, X, y, 720, 100.0, 1)
+    monkeypatch.setattr(Speed, "rows_within", lambda *_: 450)
+    monkeypatch.setattr(Speed, "centres_within", lambda *_: 10)
+    fitted = fitting._some_of(machine, X, y, 720, 100.0, Speed.of(machine.kernel, X))
     assert fitted.remarks == ("exact on 450 of the 900 rows: with all of them it would not be done in time",)
     assert [rows for rows, _ in fitted.curve] == [90, 180, 360]
     _, error = fitted.curve[-1]

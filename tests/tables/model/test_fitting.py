@@ -7,17 +7,18 @@ from mercer import KernelClassifier, KernelLogistic, KernelRidge, KernelSVC
 from mercer.kernels import Gaussian, Laplacian
 from mercer.operators import NotPositiveDefinite
 from mercer.representations import Full, Nystrom
-from mercer.tables.model import fitting
+from mercer.tables.model import fitting, speed
 from mercer.tables.model.fitting import (
     effective_dimension,
     fit_alone,
     fit_both,
+    fit_few,
     for_rows,
-    pace,
     quadratic,
     solved,
     squares,
 )
+from mercer.tables.model.speed import Speed, pace
 
 N, PART, MU = 400, 300, 0.3
 RNG = np.random.default_rng(0)
@@ -56,11 +57,10 @@ def rung(monkeypatch):
     def on(name, rows=160):
         patch = monkeypatch.setattr
         patch(fitting, "fits", lambda n: True)
-        patch(fitting, "nested_seconds", AT_ONCE if name in ("one factorisation", "anew") else NEVER)
-        for forecast in ("values_seconds", "iteration_seconds"):
-            patch(fitting, forecast, AT_ONCE if name == "iterations" else NEVER)
-        patch(fitting, "rows_within", lambda *_: rows)
-        patch(fitting, "centres_within", lambda *_: 10**6 if name == "centres" else 10)
+        patch(Speed, "exact", AT_ONCE if name in ("one factorisation", "anew") else NEVER)
+        patch(Speed, "iterated", AT_ONCE if name == "iterations" else NEVER)
+        patch(Speed, "rows_within", lambda *_: rows)
+        patch(Speed, "centres_within", lambda *_: 10**6 if name == "centres" else 10)
         patch(fitting, "effective_dimension", lambda *_: 1.0 if name == "centres" else np.inf)
         if name == "anew":
             patch(fitting, "fit_nested", _indefinite)
@@ -201,6 +201,7 @@ def test_alone_is_exact_where_there_is_time():
 
 
 def test_alone_with_centres(monkeypatch):
+    monkeypatch.setattr(Speed, "exact", NEVER)
     monkeypatch.setattr(fitting, "fit_seconds", NEVER)
     machine, said = fit_alone(ridge(), X, Y, 10.0)
     assert isinstance(machine.representation, Nystrom) and said == ()  # forecasts decide, as the minutes say
@@ -249,5 +250,34 @@ def test_effective_dimension_from_a_sample():
 
 def test_pace_is_that_of_the_forecast_or_slower(monkeypatch):
     assert pace() >= 1
-    monkeypatch.setattr(fitting, "factor_speed", lambda: 1e30)
+    monkeypatch.setattr(speed, "factor_speed", lambda: 1e30)
     assert pace() > 1e6
+
+
+def test_forecasts_grow_with_what_is_asked():
+    """And the sizes that are said to take so long do."""
+    slow = Speed(factor=1e9, value=1e-7)
+    assert slow.exact(2000) < slow.exact(4000) and slow.iterated(2000, 5) < slow.iterated(2000, 50)
+    assert slow.centred(9000, 300) < slow.centred(9000, 600)
+    for seconds in (30.0, 100.0, 300.0):
+        rows, centres = slow.rows_within(seconds, 50_000), slow.centres_within(seconds, 50_000)
+        assert slow.exact(rows) <= seconds < slow.exact(int(rows / 0.95) + 2)
+        assert slow.centred(50_000, centres) <= seconds < slow.centred(50_000, int(centres / 0.95) + 2)
+    assert slow.rows_within(0.0, 50_000) == 1000 and slow.rows_within(1e9, 50_000) == 50_000
+    assert slow.centres_within(0.0, 50_000) == 200 and slow.centres_within(0.0, 30) == 30
+
+
+def test_dear_kernels_are_forecast_to_take_longer():
+    """A dozen terms take longer than one; of a small table nothing is measured that would take as long."""
+    one, many = (
+        Speed.of(kernel, np.tile(X, (10, 1))) for kernel in (KERNEL, sum([KERNEL] * 12, start=KERNEL))
+    )
+    assert many.value > one.value > 0
+    assert Speed.of(KERNEL, X[:3]).value > 0
+
+
+def test_few_rows_are_exact_too():
+    slow = Speed(factor=1e9, value=1e-3)  # a thousand rows at least, so here all
+    made = fit_few(ridge(), X, Y, PART, 0.0, slow)
+    np.testing.assert_allclose(made.whole.predict(NEW), numbers_by_hand(np.arange(N)), rtol=1e-3)
+    np.testing.assert_allclose(made.part.predict(NEW), numbers_by_hand(np.arange(PART)), rtol=1e-3)

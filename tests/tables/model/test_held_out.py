@@ -11,10 +11,13 @@ from sklearn.metrics import (
 )
 
 import mercer
+from mercer._threads import stopping_point
+from mercer.operators import NotPositiveDefinite
 from mercer.tables.model import evaluation
 from mercer.tables.model.deadline import Deadline
 from mercer.tables.model.evaluation import PartLearner, _splits
 from mercer.tables.model.learn import Question
+from mercer.tables.model.speed import Speed
 from mercer.tables.reading import Table
 
 N = 400
@@ -98,6 +101,36 @@ def test_texts(beside, wish, quick):
     model = quick(table, TWO, kinds={"t": "text"}, **wish)
     assert model.machine.plan_.examples == N and model.evidence.cut == ()
     assert np.mean(model.predict(table) == TWO) > 0.9 and len(model.evidence.truth) == 100
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (None, "the fit to all rows was done"),
+        (KeyboardInterrupt, "it was interrupted before the fit to all rows was done: this model knows some"),
+        (
+            NotPositiveDefinite,
+            "a solver failed () before the fit to all rows was done: this model knows some",
+        ),
+    ],
+)
+def test_a_fit_that_comes_to_no_end(error, said, quick, monkeypatch):
+    """What was fitted to fewer rows before it remains, not the first model, which knows one width."""
+
+    def endless(*_):
+        while error is None:
+            stopping_point()
+        raise error
+
+    monkeypatch.setattr(Speed, "exact", lambda self, n: np.inf)
+    monkeypatch.setattr(Speed, "rows_within", lambda *_: 200)
+    monkeypatch.setattr(evaluation, "fit_both", endless)
+    monkeypatch.setattr(evaluation, "_LATE_FITS", 0.02)
+    model = quick(X, Y, minutes=0.5)
+    assert model.machine.plan_.examples == 200 and len(model.evidence.truth) == 100
+    few = "exact on 200 of the 400 rows: with all of them it would not be done in time"
+    assert few in model.evidence.remarks and any(said in cut for cut in model.evidence.cut)
+    assert model.evidence.scores[0].value < 0.5 * np.std(Y)
 
 
 def test_groups(quick):

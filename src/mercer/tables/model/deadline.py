@@ -39,6 +39,11 @@ class Deadline:
         """Seconds until what is under way is ended."""
         return self._end.left
 
+    @property
+    def spent(self) -> float:
+        """Seconds since it all began; no more of them are told than there were."""
+        return self._end.seconds - self.left
+
     def passed(self) -> bool:
         return self.left <= 0
 

@@ -20,10 +20,6 @@ _SPEED, _SHARED = 3e10, 1.6
 _FACTOR_SPEED, _PAIRS = 8e10, 2.5e9
 # Operations a second of the normal equations of centres.
 _NORMAL_EQUATIONS = 3e10
-# Products in a refinement, about.
-_REFINEMENTS = 10
-# Bytes a second that a matrix is read with.
-_MEMORY = 2.5e10
 # Rows to judge on that took no part.
 _ENOUGH = 500
 # With fewer rows than these a search finds nothing: it takes longer than it may instead.
@@ -198,25 +194,6 @@ def factor_speed() -> float:
 def values_seconds(n: int, d: int, letters: float = 0.0) -> float:
     """The forecast of a kernel matrix."""
     return n * n * (d + 15 + COMPARED * letters / 12) / (_PAIRS * _cores())
-
-
-def nested_seconds(n: int, d: int, outputs: int) -> float:
-    """The forecast of two exact fits from one factor, refined with values in double precision."""
-    refining = n * n * (d + 15 + 2 * outputs) / (6 * _PAIRS * _cores())
-    return fit_seconds(n, d) + _REFINEMENTS * refining
-
-
-def iteration_seconds(n: int) -> float:
-    """The forecast of one product with a kernel matrix in memory, in single precision."""
-    return 4.0 * n * n / _MEMORY
-
-
-def rows_within(seconds: float, d: int, outputs: int) -> int:
-    """Rows of which two exact fits from one factor take so long."""
-    rows = 100_000
-    while rows > 1000 and nested_seconds(rows, d, outputs) > seconds:
-        rows = int(rows * 0.95)
-    return rows
 
 
 def _cores() -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy as np
 from mercer._threads import Stopped, stop_when, stopping_point
 from mercer._units import Split, alone, count, fewest_in_a_class, folds, held_out
 from mercer.estimators import KernelRidge
+from mercer.estimators.base import KernelMachine
 from mercer.operators import NotPositiveDefinite
 from mercer.selection.crew import HERE, ClusterCrew, Crew
 from mercer.selection.path import loo_of_units
@@ -18,13 +19,14 @@ from mercer.tables.model.beside import Answer, answers_beside, widened
 from mercer.tables.model.deadline import Deadline
 from mercer.tables.model.effort import Effort, fit_seconds
 from mercer.tables.model.first import first_part
-from mercer.tables.model.fitting import fit_both, for_rows, pace, quadratic, squares
+from mercer.tables.model.fitting import Fitted, fit_both, fit_few, for_rows, quadratic, squares
 from mercer.tables.model.forests import has_forest
 from mercer.tables.model.importance import REPEATS, importances
 from mercer.tables.model.learn import SEARCH, Learned, Question, Sought, learn, refit, seek
 from mercer.tables.model.on_device import both_on
 from mercer.tables.model.recalibration import recalibrated
 from mercer.tables.model.search import Progress, silent
+from mercer.tables.model.speed import Speed
 
 _FOLDS = 5
 # From here on one part is held out, instead of every part in turn.
@@ -47,8 +49,12 @@ _BESIDE_SHARE = 0.08
 _ROOM, _WIDE = 1.3, 50
 # Of the time for fits, for machines whose fits can't be forecast.
 _SLOW_FITS = 0.6
-# Of what is left when they begin, these fits take no more.
-_LATE_FITS = 0.75
+# Of what is left when they begin, these fits take no more; and of that, a first one that is sure to be done.
+_LATE_FITS, _SOON = 0.65, 0.08
+_ALL_ROWS = "the fit to all rows"
+# Of the minutes, what is over when a search begins, and what it has at least.
+_BEGUN, _LEAST_SEARCH = 0.1, 0.2
+_FEW_ONLY = "{} before the fit to all rows was done: this model knows some of them"
 _FIRST_ONLY = "{} before the model was done: this is a first one, of few rows and one width"
 _UNTESTED = "it was interrupted before other models and the importance of columns were looked at"
 # What no data should lead to, and no call should be lost by.
@@ -90,6 +96,8 @@ class PartLearner:
     progress: Progress
     crew: Crew
     deadline: Deadline
+    # What was learned soon and is not the last word: it remains if something better comes to no end.
+    soon: list[tuple[Part, Learned]] = field(default_factory=list)
 
     @property
     def once(self) -> bool:
@@ -136,7 +144,9 @@ class PartLearner:
             train = np.random.default_rng(self.seed).permutation(train)
         seen = self.question.take(train)
         fits = min(_FITS_SHARE * self.seconds, _ROOM * self._forecast)
-        seconds = _ONCE_SHARE * self.seconds - fits
+        # A wide table, and a first model of it, may have taken more than the tenth that is counted on.
+        late = max(self.deadline.spent - _BEGUN * self.seconds, 0.0)
+        seconds = max(_ONCE_SHARE * self.seconds - fits - late, _LEAST_SEARCH * self.seconds)
         sought = seek(seen, seconds, self.seed, progress, self.crew, self.deadline)
         progress("Fitting")
         fits = min(_FITS_SHARE * self.seconds, _LATE_FITS * self.deadline.left)
@@ -158,7 +168,23 @@ class PartLearner:
         if both is None:
             if device is not None:  # which has taken some of the time
                 fits = min(fits, _LATE_FITS * self.deadline.left)
-            both = fit_both(machine, X, y, len(train), fits / pace())
+            return self._soon_and_whole(sought, machine, X, y, fits)
+        return self._with(sought, both)
+
+    def _soon_and_whole(
+        self, sought: Sought, machine: KernelMachine, X: np.ndarray, y: np.ndarray, seconds: float
+    ) -> tuple[Part, Learned]:
+        """Fitted to all rows; before that to fewer, which remains if all of them take too long after all."""
+        part, soon, speed = len(self.splits[0][0]), _SOON * seconds, Speed.of(machine.kernel, X)
+        if speed.exact(len(y)) <= soon:
+            return self._with(sought, fit_both(machine, X, y, part, seconds, speed))
+        self.soon.append(self._with(sought, fit_few(machine, X, y, part, soon, speed)))
+        with self.deadline.stage(_ALL_ROWS, _LATE_FITS * self.deadline.left):
+            return self._with(sought, fit_both(machine, X, y, part, seconds - soon, speed))
+        return self.soon[0]
+
+    def _with(self, sought: Sought, both: Fitted) -> tuple[Part, Learned]:
+        train, test = self.splits[0]
         part = replace(sought.fitted(both.part, self.seed, both.remarks), curve=both.curve)
         return (np.sort(test), train, part), replace(part, machine=both.whole)
 
@@ -191,7 +217,7 @@ def evaluate(
     width = len(question.table.names) if first is None else first[1].columns.width
     splits = _splits(question, seed, deadline.seconds, width)
     tests = PartLearner(question, splits, deadline.seconds, seed, progress, crew, deadline)
-    why: tuple[str, ...] = ()
+    end, why = "", tuple[str, ...]()
     try:
         # Without a first model the minutes can't be kept.
         with stop_when(deadline.passed) if first else nullcontext():
@@ -199,18 +225,22 @@ def evaluate(
         tested, final = _tested(tests, parts, final)
     except Stopped:
         stopping_point()  # is it all that is to be given up?
-        why = (_FIRST_ONLY.format("the time was up"),)
+        end = "the time was up"
     except KeyboardInterrupt:
-        if first is None:
+        if first is None and not tests.soon:
             raise
         progress("Interrupted: what there is by now is kept")
-        why = (_FIRST_ONLY.format("it was interrupted"),)
+        end = "it was interrupted"
     except _FAILED as error:
-        if first is None:
+        if first is None and not tests.soon:
             raise
-        why = (_FIRST_ONLY.format(f"a solver failed ({error})"),)
-    if first is not None and why:
-        tested, final = first
+        end = f"a solver failed ({error})"
+    if end and tests.soon:
+        [(part, final)] = tests.soon
+        tested, final = _tested(tests, [part], final, fully=False)
+        why = (_FEW_ONLY.format(end),)
+    elif end and first is not None:
+        (tested, final), why = first, (_FIRST_ONLY.format(end),)
     cut = (*why, *deadline.remarks())
     return replace(tested, remarks=(*tested.remarks, *cut), cut=(*tested.cut, *cut)), final
 
@@ -224,7 +254,7 @@ def _first(question: Question, deadline: Deadline, seed: int) -> tuple[Tested, L
         return None
     answers = [answers_of(part, question, 0.0, deadline)]
     how = f"{len(part[0]):,} rows that took no part"
-    return pooled(how, question, [part], answers, _unknown(part), part[2]), part[2]
+    return pooled(how, question, [part], answers, _unknown(part), 1.0, part[2]), part[2]
 
 
 def _unknown(part: Part) -> np.ndarray:
@@ -232,24 +262,30 @@ def _unknown(part: Part) -> np.ndarray:
     return np.zeros((len(part[2].columns.schema_.columns), REPEATS))
 
 
-def _tested(tests: PartLearner, parts: list[Part], final: Learned) -> tuple[Tested, Learned]:
-    """What is known of machines that were learned; little, if somebody interrupts."""
+def _tested(
+    tests: PartLearner, parts: list[Part], final: Learned, fully: bool = True
+) -> tuple[Tested, Learned]:
+    """What is known of machines that were learned; little, if there is no time or somebody interrupts."""
     question, splits, deadline = tests.question, tests.splits, tests.deadline
     seconds = _BESIDE_SHARE * tests.seconds / len(parts)
-    said: tuple[str, ...] = ()
+    said, importance = tuple[str, ...](), None
     try:
         tests.progress("Testing")
-        answers = [answers_of(part, question, seconds, deadline) for part in parts]
-        importance = importances(parts, question, tests.seconds, tests.seed, deadline)
+        if fully:
+            answers = [answers_of(part, question, seconds, deadline) for part in parts]
+            importance = importances(parts, question, tests.seconds, tests.seed, deadline)
     except KeyboardInterrupt:
         tests.progress("Interrupted: the model is kept")
+        said = (_UNTESTED,)
+    if importance is None:
         answers = [answers_of(part, question, 0.0, deadline) for part in parts]
-        importance, said = _unknown(parts[0]), (_UNTESTED,)
+        importance = _unknown(parts[0])
     if tests.once:
         how = f"{sum(len(test) for test, _, _ in parts):,} rows held out of search and fit"
     else:
         how = f"{len(splits)}-fold cross-validation, the whole search repeated in each fold"
-    tested = pooled(how, question, parts, answers, importance, final)
+    gain = _gain(parts, final, question) if fully and not deadline.passed() else 1.0
+    tested = pooled(how, question, parts, answers, importance, gain, final)
     final, probability = recalibrated(question, parts, final, tests.seed)
     if probability is not None:
         tested = replace(tested, probability=probability)
@@ -262,6 +298,7 @@ def pooled(
     parts: list[Part],
     answers: list[dict[str, Answer]],
     importance: np.ndarray,
+    gain: float,
     final: Learned,
 ) -> Tested:
     """What is known of the test rows of all parts."""
@@ -271,7 +308,6 @@ def pooled(
     names = [name for name in answers[0] if all(name in found for found in answers)]
     everyone = {name: _pooled([found[name] for found in answers], order) for name in names}
     predicted, probability = everyone.pop(OURS)
-    gain = 1.0 if final is parts[0][2] else _gain(parts, final, question)
     remarks = tuple(dict.fromkeys(r for made in [*(made for *_, made in parts), final] for r in made.remarks))
     if not alone(question.units):
         sets = f"{count(question.units):,} sets of rows"

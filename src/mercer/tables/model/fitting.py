@@ -14,28 +14,23 @@ from mercer._warnings import unheard
 from mercer.engines import Tiled, available_memory
 from mercer.estimators import KernelClassifier, KernelLogistic, KernelRegressor, KernelRidge, KernelSVC
 from mercer.estimators.base import KernelMachine
-from mercer.estimators.nested import fit_nested
+from mercer.estimators.nested import fit_nested, keeps
 from mercer.operators import NotPositiveDefinite
 from mercer.representations import Full, Nystrom, Representation
 from mercer.solvers import CG
-from mercer.tables.model.effort import (
-    centres_within,
-    factor_speed,
-    fit_seconds,
-    iteration_seconds,
-    nested_seconds,
-    rows_within,
-    values_seconds,
-)
+from mercer.tables.model.effort import centres_within, fit_seconds
 from mercer.tables.model.forests import has_forest
+from mercer.tables.model.speed import Speed
 from mercer.tables.model.texts import letters_a_row
 
-# Rows of the matrix by whose square the machine's speed is measured.
-_PROBE = 1536
+# So many rows are fitted exactly in a second or two, whatever the kernel.
+_FEW = 3000
 # Of the free memory, for the matrix of a kernel.
 _SHARE = 0.6
 # Iterations that conjugate gradients may take, and where they may stop: predictions don't change any more.
-_ITERATIONS, _REFINEMENTS, _ENOUGH, GOOD = 80, 12, 1e-4, 1e-2
+_ITERATIONS, _ENOUGH, GOOD = 80, 1e-4, 1e-2
+# Refinements of a factor, where the matrix is kept beside it, and where each computes it anew.
+_REFINEMENTS = {True: 24, False: 12}
 # A fit for each of two in double precision takes so many times as long as one factorisation for both. Of the
 # time for a fit, what is used at least where one was tried in vain.
 _ANEW, _LEFT = 3.0, 0.4
@@ -82,9 +77,15 @@ def representation(machine: KernelMachine, X: np.ndarray, seconds: float) -> Rep
         return Full() if n <= 3000 else Nystrom(min(n, 1500))
     seconds = max(seconds, 1.0)  # what takes a second is worth it, however few there are
     letters = letters_a_row(X)
-    if fit_seconds(n, d, letters) <= seconds and fits(n):
+    # Of few rows nothing is measured: that would take as long as the fit.
+    if (letters or n <= _FEW) and fit_seconds(n, d, letters) <= seconds and fits(n):
         return Full()
-    return Nystrom(centres_within(seconds, n, letters))
+    if letters:
+        return Nystrom(centres_within(seconds, n, letters))
+    speed = Speed.of(machine.kernel, X)
+    if speed.exact(n) <= seconds and fits(n):
+        return Full()
+    return Nystrom(speed.centres_within(seconds, n))
 
 
 def fits(n: int) -> bool:
@@ -92,21 +93,29 @@ def fits(n: int) -> bool:
     return 4.2 * n * n <= _SHARE * available_memory()
 
 
-def fit_both(machine: KernelMachine, X: np.ndarray, y: np.ndarray, part: int, seconds: float) -> Fitted:
+def fit_both(
+    machine: KernelMachine,
+    X: np.ndarray,
+    y: np.ndarray,
+    part: int,
+    seconds: float,
+    speed: Speed | None = None,
+) -> Fitted:
     """Least squares on the first rows and on all of them, as exactly as so many seconds allow.
 
     Exact by one factorisation for both, or, where single precision is not enough for that, by one for each;
     where that takes too long, by conjugate gradients on the matrix in memory, if they converge soon; else
     with centres, or exact on as many rows as can be. Rows come in no order: the first ones are a sample.
     """
-    (n, d), outputs = X.shape, len(np.unique(y)) if isinstance(machine, KernelClassifier) else 1
-    machine, until = clone(machine).set_params(representation=Full()), time.monotonic() + seconds
+    n, until = len(X), time.monotonic() + seconds
+    speed = Speed.of(machine.kernel, X) if speed is None else speed
+    machine = clone(machine).set_params(representation=Full())
 
     def left() -> float:
         return max(until - time.monotonic(), _LEFT * seconds)
 
     with unheard(ConvergenceWarning):  # the certificate says how near it came
-        forecast = nested_seconds(n, d, outputs)
+        forecast = speed.exact(n)
         if forecast <= seconds and fits(n):
             sizes = beginnings(machine, y[:part]) if _MORE * forecast <= seconds else []
             made = _nested(machine, X, y, [*sizes, part, n])
@@ -114,10 +123,10 @@ def fit_both(machine: KernelMachine, X: np.ndarray, y: np.ndarray, part: int, se
             if not solved(found, _ENOUGH) and _ANEW * forecast <= left():
                 found = _anew(machine, X, y, [part, n])
             elif not solved(found, GOOD):
-                return _some_of(machine, X, y, part, left(), outputs)
+                return _some_of(machine, X, y, part, left(), speed)
             tested, last = found
             return Fitted(tested, last, (), error_by_rows([*made[:-2], tested], X[part:], y[part:]))
-        if 2 * (values_seconds(n, d) + _ITERATIONS * iteration_seconds(n)) <= seconds and fits(n):
+        if 2 * speed.iterated(n, _ITERATIONS) <= seconds and fits(n):
             found = []
             for m in (part, n):
                 found.append(_iterated(machine, X[:m], y[:m], n))
@@ -126,7 +135,16 @@ def fit_both(machine: KernelMachine, X: np.ndarray, y: np.ndarray, part: int, se
             else:
                 tested, last = found
                 return Fitted(tested, last)
-        return _some_of(machine, X, y, part, left(), outputs)
+        return _some_of(machine, X, y, part, left(), speed)
+
+
+def fit_few(
+    machine: KernelMachine, X: np.ndarray, y: np.ndarray, part: int, seconds: float, speed: Speed
+) -> Fitted:
+    """The same on as many rows as take so long: what is left where a fit to all of them comes to no end."""
+    with unheard(ConvergenceWarning):
+        machine = clone(machine).set_params(representation=Full())
+        return _exact_on(machine, X, y, part, seconds, speed, curve=False)
 
 
 def solved(machines: list[KernelMachine], tol: float) -> bool:
@@ -138,7 +156,7 @@ def solved(machines: list[KernelMachine], tol: float) -> bool:
 def _nested(machine: KernelMachine, X: np.ndarray, y: np.ndarray, sizes: list[int]) -> list[KernelMachine]:
     """By one factorisation; nothing, if there is none."""
     try:
-        return fit_nested(machine, X, y, sizes, _ENOUGH, _REFINEMENTS)
+        return fit_nested(machine, X, y, sizes, _ENOUGH, _REFINEMENTS[keeps(len(X))])
     except NotPositiveDefinite:
         return []
 
@@ -154,33 +172,52 @@ def _iterated(machine: KernelMachine, X: np.ndarray, y: np.ndarray, n: int) -> K
 
 
 def _some_of(
-    machine: KernelMachine, X: np.ndarray, y: np.ndarray, part: int, seconds: float, outputs: int
+    machine: KernelMachine, X: np.ndarray, y: np.ndarray, part: int, seconds: float, speed: Speed
 ) -> Fitted:
     """With as many centres as there is time for, or exact on fewer rows, if centres would be too few."""
-    n, d = X.shape
-    most = min(rows_within(seconds, d, outputs), n)
-    while not fits(most):
-        most = int(0.9 * most)
-    centres = min(centres_within(0.5 * seconds, n, 0.0), part)
+    n = len(X)
+    centres = min(speed.centres_within(0.5 * seconds, n), part)
     needed = CENTRES * effective_dimension(machine.kernel, machine.lam * n, X)
-    if centres >= min(needed, 0.5 * most):
-        both = [
-            for_rows(machine, n, m).set_params(representation=Nystrom(min(centres, m))).fit(X[:m], y[:m])
-            for m in (part, n)
-        ]
-        return Fitted(both[0], both[1], (f"{centres:,} centres stand for {n:,} rows",))
-    labels = isinstance(machine, KernelClassifier)
-    rows, first = fewer(y if labels else None, n, part, most)
-    sizes = beginnings(machine, y[rows[:first]])
+    if centres < min(needed, 0.5 * _most(seconds, n, speed)):
+        return _exact_on(machine, X, y, part, seconds, speed)
+    both = [
+        for_rows(machine, n, m).set_params(representation=Nystrom(min(centres, m))).fit(X[:m], y[:m])
+        for m in (part, n)
+    ]
+    return Fitted(both[0], both[1], (f"{centres:,} centres stand for {n:,} rows",))
+
+
+def _exact_on(
+    machine: KernelMachine,
+    X: np.ndarray,
+    y: np.ndarray,
+    part: int,
+    seconds: float,
+    speed: Speed,
+    curve: bool = True,
+) -> Fitted:
+    """Exact on as many rows as so many seconds and the free memory allow."""
+    n, labels = len(X), y if isinstance(machine, KernelClassifier) else None
+    most = _most(seconds, n, speed)
+    rows, first = fewer(labels, n, part, most)
+    sizes = beginnings(machine, y[rows[:first]]) if curve else []
     made = _nested(for_rows(machine, n, most), X[rows], y[rows], [*sizes, first, most])
-    found, curve = made[-2:], error_by_rows(made[:-1], X[part:], y[part:])
+    found, errors = made[-2:], error_by_rows(made[:-1], X[part:], y[part:])
     if not solved(found, GOOD):
-        most = min(rows_within(_LEFT * seconds / _ANEW, d, outputs), most)
-        rows, first = fewer(y if labels else None, n, part, most)
-        found, curve = _anew(for_rows(machine, n, most), X[rows], y[rows], [first, most]), ()
+        most = min(speed.rows_within(_LEFT * seconds / _ANEW, n), most)
+        rows, first = fewer(labels, n, part, most)
+        found, errors = _anew(for_rows(machine, n, most), X[rows], y[rows], [first, most]), ()
     said = f"exact on {most:,} of the {n:,} rows: with all of them it would not be done in time"
     tested, last = found
-    return Fitted(tested, last, (said,) if most < n else (), curve)
+    return Fitted(tested, last, (said,) if most < n else (), errors)
+
+
+def _most(seconds: float, n: int, speed: Speed) -> int:
+    """Rows for which there are time and memory."""
+    most = speed.rows_within(seconds, n)
+    while not fits(most):
+        most = int(0.9 * most)
+    return most
 
 
 def fewer(labels: np.ndarray | None, n: int, part: int, most: int) -> tuple[np.ndarray, int]:
@@ -253,16 +290,3 @@ def for_rows(machine: KernelMachine, before: int, now: int) -> KernelMachine:
     """The same machine, with the same λn, for another number of rows."""
     again = clone(machine)
     return again.set_params(lam=machine.lam * before / now) if isinstance(machine.lam, float) else again
-
-
-def pace() -> float:
-    """How many times as long as forecast a product of matrices takes here and now; at least 1.
-
-    The machine may be slower than others, or busy: then fewer rows are fitted exactly than could be.
-    """
-    A = np.ones((_PROBE, _PROBE), np.float32)
-    A @ A  # which wakes the threads of BLAS
-    started = time.perf_counter()
-    A @ A
-    seconds = time.perf_counter() - started
-    return max(seconds / (2 * _PROBE**3 / factor_speed()), 1.0)
