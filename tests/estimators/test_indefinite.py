@@ -17,6 +17,7 @@ from mercer import (
 )
 from mercer.kernels import FunctionKernel, Gaussian, Precomputed, Sigmoid
 from mercer.kernels.door import NotAKernel
+from mercer.operators import NotPositiveDefinite
 from mercer.representations import Full
 from mercer.solvers import Dual
 
@@ -196,6 +197,10 @@ def test_refusals():
         KernelSVC(Sigmoid(A, C0), indefinite="clip", representation="nystrom").fit(X, LABEL)
     with pytest.raises(ValueError, match="Full: indefinite must be"):
         KernelSVC(representation=Full("allow")).fit(X, LABEL)
+    upside_down = FunctionKernel(lambda x, z: -float(x @ z))
+    with warnings.catch_warnings(), pytest.raises(NotPositiveDefinite, match="'flip' makes one of it"):
+        warnings.simplefilter("ignore")
+        KernelClassifier(upside_down, lam=0.01, indefinite="allow").fit(X, LABEL)
     lopsided = FunctionKernel(lambda x, z: float(x[0] - 2 * z[0]))
     for how in ("clip", "flip", "allow"):
         with pytest.raises(NotAKernel, match="symmetric"):

@@ -304,11 +304,12 @@ def test_nan_is_seen():
 
 
 @pytest.mark.parametrize("search", ["tree", "blocks"])
-def test_points_too_large(search):
-    X = 1e200 * points(30)
+@pytest.mark.parametrize("size, what", [(1e200, "too large"), (1e-200, "too small")])
+def test_points_too_large_or_too_small(search, size, what):
+    X = size * points(30)
     machine = KernelNeighborsClassifier(Gaussian(1.0), n_neighbors=2, search=search)
-    with pytest.raises(ValueError, match="too large"), np.errstate(all="ignore"):
-        machine.fit(X, X[:, 0] > 5e199).predict(X)
+    with pytest.raises(ValueError, match=what), np.errstate(all="ignore"):
+        machine.fit(X, X[:, 0] > 0.5 * size).predict(X)
 
 
 def test_many_rows_in_little_memory():

@@ -205,6 +205,13 @@ def test_the_hard_margin_is_that_of_a_large_C():
     np.testing.assert_allclose(same.decision_function(NEW), machine.decision_function(NEW), atol=1e-5)
     other = KernelSVC(Linear(), lam=4 * machine.lam_, solver=TIGHT).fit(P, y)
     assert np.abs(other.decision_function(NEW) - machine.decision_function(NEW)).max() > 1e-3
+    # A margin has the units of the points, whatever these are.
+    for size in (1e-9, 1e9):
+        for machines in ({"lam": 0}, {"lam": 0, "representation": "full"}, {"nu": 0.05}):
+            scaled, plain = (KernelSVC(Linear(), solver=TIGHT, **machines).fit(s * P, y) for s in (size, 1.0))
+            np.testing.assert_allclose(
+                scaled.decision_function(size * NEW), plain.decision_function(NEW), atol=1e-5
+            )
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])

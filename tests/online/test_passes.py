@@ -220,6 +220,9 @@ def test_rows_held_out_teach_nothing():
     assert len(judged) == 23 and not set(learned) & set(judged)
     kept = {tuple(row) for row in X[judged]}
     assert not kept & {tuple(row) for row in machine.function_.points}
+    for y, part in ((LABELS[:5], 0.999), (np.array([0, 0, 1]), 0.5), (NUMBERS[:2], 0.3), (NUMBERS[:1], 0.5)):
+        with pytest.raises(ValueError, match=f"held_out={part} of {len(y)} rows can't be held out"):
+            Stopping(held_out=part).split(y, y.dtype.kind != "f", 0)
     same = OnlineKernelClassifier(K, passes=machine.n_passes_, budget=None).fit(X[learned], LABELS[learned])
     np.testing.assert_allclose(machine.decision_function(X), same.decision_function(X), atol=1e-12)
 

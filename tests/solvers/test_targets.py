@@ -18,6 +18,7 @@ from mercer import (
 from mercer.kernels import Gaussian, Linear
 from mercer.losses import Huber, Quantile, ScaledHuber
 from mercer.representations import ElasticNet, Nystrom
+from mercer.solvers import Newton
 from mercer.testing import check_loss
 
 RNG = np.random.default_rng(0)
@@ -174,12 +175,27 @@ def test_other_ways_there():
     assert KernelRegressor(G, ScaledHuber(scale=None)).fit(X, Y).loss_.scale > 0
 
 
+class Counted(Newton):
+    """Newton's method, which counts how often it is asked."""
+
+    runs = 0
+
+    def run(self, problem):
+        Counted.runs += 1
+        return super().run(problem)
+
+
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_where_nothing_is_left_the_scale_is_next_to_nothing():
     for y in (np.full(N, 3.0), X @ np.ones(4)):
         machine = KernelRegressor(Linear(), ScaledHuber(scale=None), lam=1e-9).fit(X, y)
         assert machine.loss_.scale < 1e-4
         assert np.abs(machine.predict(X) - y).max() < 1e-3
+    # The search goes there at once, and no further than rounding lets it.
+    for far in (0.0, 1e6):
+        Counted.runs = 0
+        machine = KernelRegressor(G, ScaledHuber(scale=None), lam=1e-9, solver=Counted()).fit(X, Y + far)
+        assert Counted.runs <= 12 and 1e-14 * far < machine.loss_.scale < 1e-6
 
 
 def test_the_loss_itself():

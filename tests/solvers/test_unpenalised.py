@@ -96,6 +96,21 @@ def test_constant_columns_far_from_0_and_smooth_kernels():
     assert "others are 0 to rounding" in machine.solution_.certificate.over
 
 
+@pytest.mark.parametrize("where", [0.0, 1e3, 1e6])
+def test_what_rounding_may_do_goes_by_the_terms_of_scores(where):
+    """In extended precision the objective is as said up to `rounding`, which large targets do not blow up."""
+    P, wide = X * [1.0, 1e-2, 1e-4] + where, np.longdouble
+    for y in (Y, Y + 1e6):
+        machine = KernelRidge(Linear(), lam=0).fit(P, y)
+        scores = P.astype(wide) @ machine.coef_.astype(wide) + wide(machine.intercept_)
+        c, true = machine.solution_.certificate, float(np.square(y - scores).mean())
+        assert abs(c.objective - true) <= c.rounding < 1e-4 * Y.var()
+        assert machine.solution_.converged
+    # What can't be told from rounding is no gradient.
+    twice = KernelRidge(Laplacian(1.0), lam=0).fit(np.vstack([X, X]), np.repeat([0.0, 1.0], 40))
+    assert twice.solution_.certificate.relative_gradient == 0
+
+
 def test_small_penalties_lead_there():
     machine = KernelRidge(Laplacian(1.0), lam=0).fit(X, Y).predict(NEW)
     near = KernelRidge(Laplacian(1.0), lam=1e-9).fit(X, Y).predict(NEW)

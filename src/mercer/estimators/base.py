@@ -29,6 +29,7 @@ from mercer.kernels.base import Kernel
 from mercer.kernels.door import admit, require_symmetry
 from mercer.losses import Loss
 from mercer.losses.coding import TargetCoding
+from mercer.operators import NotPositiveDefinite
 from mercer.representations import Features, Full
 from mercer.representations.base import Built, in_float64
 from mercer.rows import lives_elsewhere
@@ -346,7 +347,15 @@ class KernelMachine(Coefficients, KernelInputs):
             journal = self._journal
             for name in ("_start", "_begin", "_journal"):  # they were for this fit only
                 self.__dict__.pop(name, None)
-        solution, settled = solve(plan.solver, replace(problem, journal=journal))
+        try:
+            solution, settled = solve(plan.solver, replace(problem, journal=journal))
+        except NotPositiveDefinite as error:
+            if self._definite:
+                raise
+            raise NotPositiveDefinite(
+                f"{self.kernel_!r} is no kernel on these points, and {plan.solver!r} can't take it as it is "
+                f"({error}): indefinite='clip' or 'flip' makes one of it; KernelSVC takes it as it is"
+            ) from error
         if settled is not problem.loss:
             problem, coding = replace(problem, loss=settled), replace(coding, loss=settled)
         claims = solution.certificate.gap is not None

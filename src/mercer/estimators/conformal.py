@@ -180,7 +180,8 @@ class WithIntervals:
             "split" takes one machine, and promises the coverage itself. "cv+" fits one without each of
             `n_folds` parts of the examples (equal rows stay together), choosing parameters that are
             not given anew each time. "jackknife+" leaves out one at a time, in closed form, with the squared
-            loss. "auto" is that where it can be had and λ was given, and else "cv+".
+            loss; copies of a row vouch for each other there: where rows are repeated take "cv+". "auto" is
+            "jackknife+" where it can be had and λ was given, and else "cv+".
         n_folds : int
 
         Returns

@@ -27,6 +27,7 @@ from mercer.kernels.base import Kernel
 from mercer.kernels.finite import Finite
 from mercer.kernels.order import order_of
 from mercer.kernels.separation import InOrder, paired, separation
+from mercer.kernels.statistics import squares_fit
 
 WAYS = ("auto", "blocks", "tree")
 # Candidates beyond those asked for, and gaps of each row that are computed twice to see how exact they are.
@@ -67,7 +68,10 @@ class NeighbourSearch:
         if self.order is None:
             self.gaps = NeighbourGaps(kernel, self.points)
         else:
-            self.gaps = NeighbourGaps(Nearness(self.order.norm), self.coordinates(self.points))
+            coordinates = self.coordinates(self.points)
+            if self.order.norm == "l2":
+                squares_fit(_double(coordinates))  # or all points would be one
+            self.gaps = NeighbourGaps(Nearness(self.order.norm), coordinates)
         self.why = "asked for"
         self.way = self._chosen(way)
         if self.way == "tree":

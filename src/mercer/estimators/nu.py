@@ -44,6 +44,7 @@ class NuHinge(Hinge):
     """
 
     prices_kink = True
+    divides_scores = True
 
     def settled(self, kink: float, doubt: float = 0.0) -> tuple[Loss, float]:
         margin = 1 - kink

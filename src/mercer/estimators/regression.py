@@ -57,7 +57,8 @@ class KernelRegressor(Process, Regressor):
     indefinite : None, "clip", "flip" or "allow"
         What to do with a function that is no kernel on the examples: refuse it, unless it says that it is
         wanted; take negative eigenvalues of its matrix for 0, or for positive, and answer new points by the
-        same change; or take it as it is, with a warning (a stationary point is found then). See `plan_`.
+        same change; or take it as it is, with a warning, which losses with kinks and the dual solver can (a
+        stationary point is found then), and solvers that factor the matrix can't. See `plan_`.
 
     Attributes
     ----------

@@ -134,6 +134,8 @@ class Loss(Params, ABC):
     unsettled: bool = False
     # Has its kink one, so that it is found (`Problem.kink_price`)? Then `settled` says what the loss becomes.
     prices_kink: bool = False
+    # Are scores divided by what is found, so that λ only says in which units they are until then?
+    divides_scores: bool = False
     # What a refusal suggests for a loss with kinks.
     refusal_hint: str = "use solver='dual' (exact) or solver='smoothing' (for many examples)"
 

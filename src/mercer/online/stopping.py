@@ -57,5 +57,15 @@ class Stopping(Params):
 
         make = StratifiedShuffleSplit if labels else ShuffleSplit
         splitter = make(n_splits=1, test_size=float(self.held_out), random_state=seed)
-        learned, judged = next(splitter.split(np.zeros((len(y), 1)), y))
+        try:
+            learned, judged = next(splitter.split(np.zeros((len(y), 1)), y))
+        except ValueError:  # it would speak of sizes that nobody here has named
+            learned = judged = np.arange(0)
+        if len(judged) < 2:  # of one number there is no R²
+            least = "of every class two, one in each part" if labels else "two"
+            raise ValueError(
+                f"held_out={self.held_out!r} of {len(y)} rows can't be held out: some must remain to be "
+                f"learned, and {least} are needed; take another part, more rows, or held_out=0, which judges "
+                "on the way"
+            )
         return np.sort(learned), np.sort(judged)

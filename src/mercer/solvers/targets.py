@@ -14,6 +14,8 @@ from mercer.solvers.problem import Certificate, Problem, Solution, Support
 
 # A scale is found to this part of itself, in so many solutions at most, and is no less than this part of y.
 _FOUND, _TRIALS, _LEAST = 1e-9, 60, 1e-10
+# Residuals of targets of size 1 that are below this are rounding.
+_ROUNDED = 64 * float(np.finfo(float).eps)
 _WORST = ("converged", "stationary", "stalled", "max_iter")
 
 
@@ -58,7 +60,8 @@ def _with_scale(solver: Solver, problem: Problem) -> tuple[Solution, Loss]:
     in log σ, between bounds that close in.
     """
     y = problem.y[problem.w > 0]
-    least = _LEAST * float(np.abs(y - np.median(y)).max(initial=0.0)) or np.finfo(float).tiny ** 0.5
+    spread, size = (float(np.abs(part).max(initial=0.0)) for part in (y - np.median(y), y))
+    least = max(_LEAST * spread, _ROUNDED * size if spread else 0.0) or np.finfo(float).tiny ** 0.5
     loss = problem.loss.guessed(problem.y, problem.w)
     low, high = np.log(least), np.inf
     x, begin = float(np.log(max(loss.scale, least))), problem.begin
@@ -82,8 +85,10 @@ def _with_scale(solver: Solver, problem: Problem) -> tuple[Solution, Loss]:
             x = step
         elif np.isinf(high):
             x = x + 1.0
+        elif slope > 0 and low == np.log(least):  # nobody has looked there: it may be the best
+            x = max(x - 3.0, low)
         else:
-            x = max(0.5 * (low + high), x - 3.0) if slope > 0 else 0.5 * (low + high)
+            x = 0.5 * (low + high)
     return solution, settled
 
 

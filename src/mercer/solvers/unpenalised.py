@@ -9,7 +9,7 @@ import numpy as np
 
 from mercer.operators import Operator
 from mercer.solvers.base import Solver, warn_if_unconverged
-from mercer.solvers.certify import DOUBT
+from mercer.solvers.certify import DOUBT, ROUNDED
 from mercer.solvers.coordinates import to_primal
 from mercer.solvers.cost import LARGEST_FACTOR
 from mercer.solvers.problem import Certificate, Problem, Solution, relative_to
@@ -236,6 +236,22 @@ class _Space:
 
     # -- the solution -----------------------------------------------------------------------------
 
+    def _spread(self, middle: np.ndarray | float) -> float:
+        """The mean of squared distances of targets from there, over all outputs."""
+        return float(self.w @ np.square(self.y - middle).sum(axis=1))
+
+    def _terms(self, coef: np.ndarray, intercept: np.ndarray) -> float:
+        """How large the numbers are, on average, that scores are sums of: these say what rounding does."""
+        A = self.problem.A
+        if self.problem.full:
+            sums = np.max(A.diag(), initial=0.0) * np.abs(coef).sum(axis=0, keepdims=True)
+        else:
+            some = A.among(self.rows)
+            entries = some.sparse()
+            sums = abs(self._dense(some) if entries is None else entries) @ np.abs(coef)
+        largest = sums + np.abs(intercept) + np.abs(self.y)
+        return float(np.sqrt(self.w @ np.square(largest).sum(axis=1)))
+
     def _solution(self, z: np.ndarray, b: np.ndarray, steps: int, history: tuple[float, ...]) -> Solution:
         problem, loss = self.problem, self.problem.loss
         coef = self.back(z)
@@ -248,17 +264,23 @@ class _Space:
         gradient = self.U.T @ slopes
         constant = np.zeros_like(scores) + (b if loss.quadratic else 0.0)
         start = self.U.T @ (self.w[:, None] * loss.grad(self.y, constant))
+        condition = float(self.S.max() / self.S.min()) if len(self.S) else 1.0
+        scale = self._spread(b if problem.offset else 0.0) if loss.quadratic else objective
+        apart = 8 * EPS * (condition * np.sqrt(scale) + self._terms(coef, intercept))
+        largest = float(self.S.max(initial=0.0))
         size = float(np.linalg.norm(self.S[:, None] * gradient))
-        relative = relative_to(size, float(np.linalg.norm(self.S[:, None] * start)))
-        gap, condition = None, float(self.S.max() / self.S.min()) if len(self.S) else 1.0
-        scale = float(self.w @ np.square(self.y).sum(axis=1)) if loss.quadratic else objective
-        rounding = 8 * EPS * condition * scale
+        first = float(np.linalg.norm(self.S[:, None] * start))
+        # Where nothing is left to learn both are 0, but for rounding.
+        relative = 0.0 if max(size, first) <= largest * apart else relative_to(size, first)
+        gap = None
         if loss.quadratic:
+            rounding = apart * (2 * np.sqrt(objective) + apart)
             H = 2 * (self.U.T * self.w) @ self.U
             best = np.linalg.lstsq(H, gradient, rcond=None)[0]
             gap = min(0.5 * float((gradient * best).sum()), objective) + rounding
-            fine = gap - rounding <= DOUBT * scale
+            fine = gap - rounding <= DOUBT * scale + rounding and rounding <= ROUNDED * scale
         else:
+            rounding = 8 * EPS * condition * scale
             fine = history[-1] <= _TOL or relative <= DOUBT
         left = self.all - len(self.S) - (1 if problem.offset and self.all == len(self.rows) else 0)
         over = f"{len(self.S):,} directions; {left:,} others are 0 to rounding" if left > 0 else ""

@@ -71,6 +71,9 @@ def test_a_record_is_one_row():
     for mixed in ({"n": 1.5, "w": ["a"]}, {"n": np.ones(2), "w": "ab"}, {"n": {1: 2}, "w": 1}):
         with pytest.raises(TableError, match="must be a list or an array, or every one a single value"):
             Table.of(mixed)
+    for series in (pd.Series({"n": 1.5, "w": "a"}), pd.Series([1.5, 2.5])):
+        with pytest.raises(TableError, match=r"to_frame\(\) for a column, X.to_dict\(\) for one row"):
+            Table.of(series)
 
 
 @pytest.mark.parametrize("X", [pytest.param(X, id=name) for name, X in frames()])

@@ -120,11 +120,13 @@ class Block:
         self._diagonal[:n] = np.maximum(self._K.diagonal()[:n] + box[2], _LEAST)
         self._diagonal[n:m] = 1
         arrays = (self._diagonal, self._c, self._g, self._lower, self._upper, self._extra, *self._borders)
-        parts: Any = [self._K, *(a[:m] for a in arrays), kink, LEAST[self.dtype.name], float(sided)]
+        # Of a kernel whose values are small, smaller ones are more than rounding.
+        least = LEAST[self.dtype.name] * min(float(self._diagonal[:n].max()), 1.0)
+        parts: Any = [self._K, *(a[:m] for a in arrays), kink, least, float(sided)]
         at = BlockAt(*parts)
         run, *scans = _compiled(self.dtype.name) or (descend, *BY_NUMPY)
         # Rows and columns beyond n are zero, and nothing there can move.
-        who = Scans(np.zeros(3, self.dtype), np.zeros(2, np.int64), *scans)
+        who = Scans(np.array([0, 0, 0, least], self.dtype), np.zeros(2, np.int64), *scans)
         with np.errstate(over="ignore", invalid="ignore"):
             run(at, who, self._result, m, int(paired), limit, tol)
         steps, before, after = self._result.tolist()

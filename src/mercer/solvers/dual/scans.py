@@ -16,7 +16,7 @@ from mercer.codegen.llvm.emitter import I64, Emitter
 from mercer.codegen.llvm.processor import Processor
 from mercer.codegen.llvm.vectors import Vectors
 from mercer.solvers.dual.block import PADDING
-from mercer.solvers.dual.steps import BIG, LEAST
+from mercer.solvers.dual.steps import BIG
 
 # Two chains of comparisons hide each other's latency; blocks are padded to whole rounds of them.
 _CHAINS = 2
@@ -28,7 +28,6 @@ class _Scans(Emitter):
     def __init__(self, processor: Processor, dtype: str):
         super().__init__()
         self.processor, self.dtype = processor, dtype
-        self.least = LEAST[dtype]
 
     def arrays(self, name: str, count: int) -> list[Any]:
         """Start a function of so many arrays; where they begin. All but the last are as long as the third."""
@@ -120,7 +119,7 @@ class _Scans(Emitter):
         b, v = self.b, self.v
         own = v.load_splat(v.at(diagonal, self.entry(found, self.k(0), I64)))
         top, zero = v.splat(self.number(scores, 1)), v.const(0.0)
-        two, least = v.const(-2.0), v.const(self.least)
+        two, least = v.const(-2.0), v.splat(self.number(scores, 3))
 
         def promise(k):
             slope = b.fadd(b.fadd(self.load(g, k), self.load(down, k)), top)

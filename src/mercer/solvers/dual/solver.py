@@ -128,6 +128,8 @@ class Dual(Solver):
     def _minimum(self, problem: Problem, primal: Primal | None, notes: Notes) -> Solution:
         known = notes.array("coef", problem.y.shape)
         problem = problem if known is None else replace(problem, start=known)
+        if problem.loss.divides_scores:
+            problem = replace(problem, lam=problem.lam * _spread(problem, primal))
         parts = [Part.of(problem, j, self.tol) for j in range(problem.y.shape[1])]
         parts = parts if known is None else _not_worse_than_zero(problem, primal, parts)
         _refuse_overlap(problem, primal, parts)
@@ -183,6 +185,8 @@ class Dual(Solver):
                 rough = (
                     s.status == "converged" and s.violation > _FINEST * p.tol for p, s in zip(parts, states)
                 )
+                if any(state.status != "converged" for state in states):
+                    raise _not_found(states) from None
                 if not left or not any(rough):
                     raise
                 wanted, finest = [_FINER * state.violation for state in states], False
@@ -322,6 +326,26 @@ def _refuse_overlap(problem: Problem, primal: Primal | None, parts: list[Part]) 
         rows = np.sign(part.qp.centre)[:, None] * np.hstack([Phi - Phi.mean(axis=0), np.ones((n, 1))])
         if strictly_separable(rows / np.append(np.abs(Phi).max(axis=0) + _TINY, 1.0)) is False:
             problem.loss.settled(1.0)
+
+
+def _not_found(states: list[State]) -> NoMargin:
+    """What is to be said where steps have ended before it was clear whether there is a margin."""
+    worst = max(state.violation for state in states)
+    return NoMargin(
+        f"the margin was not found: the solver stopped with slopes of {worst:.1e} left, which says nothing "
+        "about the classes; scale the features so that k(x, x) is about 1, or increase max_iter of Dual"
+    )
+
+
+def _spread(problem: Problem, primal: Primal | None) -> float:
+    """The variance of the examples in feature space: with λ of that size scores are about 1, for any K."""
+    share = problem.w[:, None] / problem.w.sum()
+    if primal is None:
+        squares, mean = problem.A.diag(), float((share * (problem.A @ share)).sum())
+    else:
+        squares, mean = primal.Phi.row_squares(), float(np.square(primal.Phi.adjoint(share)).sum())
+    whole = float(share[:, 0] @ squares)
+    return max(whole - mean, float(np.finfo(problem.A.dtype).eps) * whole) or 1.0
 
 
 def _begun(problem: Problem, parts: list[Part], notes: Notes) -> list[State]:

@@ -21,7 +21,7 @@ import numpy as np
 
 # What is added to a slope in a direction in which there is no way.
 BIG = 1e30
-# Curvatures below this are rounding: of points that coincide, say.
+# Curvatures below this are rounding where k(x, x) is about 1: of points that coincide, say.
 LEAST = {"float64": 1e-12, "float32": 1e-6}
 
 
@@ -49,7 +49,10 @@ class BlockAt(NamedTuple):
 
 
 class Scans(NamedTuple):
-    """Who moves. Scores: the last step, the steepest slope upwards, the violation; found: i and j."""
+    """Who moves. Found: i and j.
+
+    Scores: the last step, the steepest slope upwards, the violation, the least curvature there is.
+    """
 
     scores: "T[:]"
     found: "i64[:]"
@@ -199,8 +202,7 @@ def _rise(row_i, row_j, g, up, scores, found):
 
 def _gain(row, diagonal, g, down, scores, found):
     slope = g + down + scores[1]
-    least = LEAST[g.dtype.name]
-    curvature = np.maximum(diagonal[found[0]] + diagonal - 2 * row[: len(g)], least)
+    curvature = np.maximum(diagonal[found[0]] + diagonal - 2 * row[: len(g)], scores[3])
     found[1] = np.argmax(np.maximum(slope, 0) ** 2 / curvature)
     scores[2] = slope.max()
 

@@ -125,6 +125,10 @@ def _columns(X: Any, names: list[str] | None) -> dict[str, Any]:
         found = _named(
             X.columns, (X.iloc[:, i] if hasattr(X, "iloc") else X[:, i] for i in range(X.shape[1]))
         )
+    elif hasattr(X, "__arrow_c_stream__") and len(getattr(X, "shape", (0, 0))) == 1:
+        raise TableError(
+            "a Series may be a column or a row: give X.to_frame() for a column, X.to_dict() for one row."
+        )
     elif hasattr(X, "__arrow_c_stream__"):
         import pyarrow
 
