@@ -188,6 +188,7 @@ def test_signature_of_the_design():
         "solver",
         "engine",
         "offset",
+        "indefinite",
         "random_state",
     ]
     assert repr(mercer.KernelRidge()) == "KernelRidge()"

@@ -10,7 +10,6 @@ import math
 from typing import Any
 
 import numpy as np
-from sklearn import config_context
 
 
 class DualNumber:
@@ -192,6 +191,8 @@ def features_by(transform, X):
     People may have asked scikit-learn for data frames (`set_config(transform_output="pandas")`), which is
     about what they see, not about what is computed with; sparse features it then refuses.
     """
+    from sklearn import config_context  # kernels and engines need NumPy only
+
     with config_context(transform_output="default"):
         Phi = transform(X)
     return Phi.to_numpy() if hasattr(Phi, "to_numpy") else Phi
