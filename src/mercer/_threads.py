@@ -20,6 +20,8 @@ T = TypeVar("T")
 
 # Seconds for a product to end; threads of OpenBLAS are awake a tenth of one after their last.
 _PATIENCE = 10.0
+# Seconds after which whoever waits for a call looks whether Ctrl-C was pressed.
+_MOMENT = 0.1
 # Packages that load a library with threads of its own, maybe after we have looked for such libraries.
 _BRING_OPENMP = ("sklearn", "torch")
 # What this thread is at, and on how many threads that may be done.
@@ -424,7 +426,9 @@ def interruptible(call: Callable[[], T]) -> T:
     work = _Work(lambda context: context.run(call), [copy_context()], getattr(_thread, "work", None))
     thread = threading.Thread(target=work.take_part, name="mercer-call", daemon=True)
     thread.start()
-    thread.join()
+    while thread.is_alive():
+        # For a moment at a time: a signal that comes just before a wait is heard after it.
+        thread.join(_MOMENT)
     if work.errors:
         raise work.errors[0]
     return work.results[0]
