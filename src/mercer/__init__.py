@@ -12,7 +12,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.2.0.dev0"
+__version__ = "0.2.0"
 
 # What is below for people, for those who read types: the same names (tests/test_public_api.py compares them).
 if TYPE_CHECKING:
