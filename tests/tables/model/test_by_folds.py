@@ -29,9 +29,7 @@ def found(name):
 
 
 def judged(run):
-    """Errors in the folds, of ways that are no means of two."""
-    tried = {t.kernel: t.fresh for t in run.trials if t.stage == "folds"}
-    return {way: error for way, error in tried.items() if not way.startswith(by_folds._MEAN)}
+    return {t.kernel: t.fresh for t in run.trials if t.stage == "folds"}
 
 
 def error(kernel, mu, problem, n=240):
@@ -108,50 +106,6 @@ def test_one_way_judged_by_hand():
         S = c.kernel(X[test], X[train]) @ np.linalg.solve(K, search.Y[train])
         errors.append(np.mean((S - search.Y[test]) ** 2))
     assert made[way].error == made[way].fresh == pytest.approx(np.mean(errors), rel=1e-6)
-
-
-def test_a_mean_is_that_of_two_machines_in_one_space():
-    """With k_1/μ_1 and k_2/μ_2 in units of the noise, judged on rows that neither has seen."""
-    job = folded()
-    search, rows = job.search, np.sort(job.search.order[:60])
-    train, test = rows[:40], rows[40:]
-    ways = job._ways(train)
-    mixture, other = ways[by_folds._MIXTURE], ways["laplacian l1, one width"]
-    X = search.points["keep"]
-    K = (
-        0.5 * mixture.kernel(X[rows], X[train]) / mixture.mu
-        + 0.5 * other.kernel(X[rows], X[train]) / other.mu
-    )
-    S = K[40:] @ np.linalg.solve(K[:40] + np.eye(40), search.Y[train])
-    made = job.fold(rows, test)[by_folds._MEAN + "laplacian l1, one width"]
-    assert made.error == pytest.approx(np.mean((S - search.Y[test]) ** 2), rel=1e-6)
-
-
-@pytest.mark.parametrize(
-    ("errors", "kept"),
-    [
-        ({"mixture": 1.0, "other": 0.9, "mean": 0.995}, "mixture"),
-        ({"mixture": 1.0, "other": 0.9, "mean": 0.95}, "mean"),
-        ({"mixture": 1.0, "other": 0.8, "mean": 0.7}, "other"),
-        ({"mixture": 1.0, "other": 0.9}, "mixture"),
-        ({"other": 0.9, "mean": 0.7}, "other"),
-    ],
-)
-def test_what_is_kept(errors, kept):
-    """Another way where it is clearly better, the mean of both where that is somewhat better."""
-    names = {"mixture": by_folds._MIXTURE, "other": "gaussian", "mean": by_folds._MEAN + "gaussian"}
-    judged = [Candidate("keep", names[name], None, 1.0, error) for name, error in errors.items()]
-    assert folded()._kept(judged).family == names[kept]
-
-
-def test_a_mean_is_made_again_of_all_rows(monkeypatch):
-    job = folded()
-    monkeypatch.setattr(
-        Folded, "_kept", lambda self, judged: next(c for c in judged if c.family.startswith(by_folds._MEAN))
-    )
-    best = job()[-1]
-    assert best.stage == "last look" and best.rows == 60 and [share for _, share in best.parts] == [0.5, 0.5]
-    assert best.parts[0][0] == by_folds._MIXTURE
 
 
 @pytest.mark.parametrize("repeats", [1, 3])

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mercer._units import alone, count, folds
-from mercer.tables.model.averages import combined
 from mercer.tables.model.families import FAMILIES, METRICS, Candidate, error_of, one_width, pair, sum_of
 from mercer.tables.model.forests import grown
 
@@ -18,14 +17,13 @@ if TYPE_CHECKING:
     from mercer.tables.model.search import KernelSearch
 
 _FOLDS = 3
-# Another way than the mixture has to lower the error to this share, and the mean of both to that.
-_CLEARLY, _TOGETHER = 0.87, 0.99
+# Another way than the mixture has to lower the error to this share.
+_CLEARLY = 0.87
 _BOTH = "a sum of two"
 _MIXTURE = "a mixture of those two and one width"
 _FOREST = "a mixture with a forest"
 # Of k(x,x), in the mixture.
 _FOREST_SHARE = 0.5
-_MEAN = "the mean of the mixture and "
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,45 +56,26 @@ class Folded:
             return []
         search.progress("The best on all rows")
         way = self._kept(judged).family
-        names = frozenset([_MIXTURE, way.removeprefix(_MEAN)] if way.startswith(_MEAN) else [way])
-        [ways] = search.crew.map(partial(self._ways, only=names), [rows], search.clock)
-        if not names <= ways.keys():  # time was up, and what was screened remains
+        [ways] = search.crew.map(partial(self._ways, only=frozenset([way])), [rows], search.clock)
+        if way not in ways:  # time was up, and what was screened remains
             return []
-        kept = ways[way] if len(names) == 1 else self._mean(ways, way.removeprefix(_MEAN), rows)
-        return [*judged, replace(kept, stage="last look", fresh=np.nan, rows=len(rows))]
+        return [*judged, replace(ways[way], stage="last look", fresh=np.nan, rows=len(rows))]
 
     def _kept(self, judged: list[Candidate]) -> Candidate:
-        """The mixture, unless another way is clearly better, or the mean of both is better.
+        """The mixture, unless another way is clearly better.
 
         The smallest of many noisy errors is too small, and a mixture hedges between what it is made of: on
         other rows it does better than what happened to come first in the folds.
         """
-        best = min((c for c in judged if not c.family.startswith(_MEAN)), key=error_of)
-        mixture = next((c for c in judged if c.family == _MIXTURE), None)
-        if mixture is None or best.error < _CLEARLY * mixture.error:
-            return best
-        mean = min((c for c in judged if c.family.startswith(_MEAN)), key=error_of, default=mixture)
-        return mean if mean.error < _TOGETHER * mixture.error else mixture
+        best = min(judged, key=error_of)
+        mixture = next((c for c in judged if c.family == _MIXTURE), best)
+        return best if best.error < _CLEARLY * mixture.error else mixture
 
     def fold(self, rows: np.ndarray, test: np.ndarray) -> dict[str, Candidate]:
         """What every way leads to without some rows, with its error on these."""
         train = np.setdiff1d(rows, test)
         ways = self._ways(train)
-        if _MIXTURE in ways:
-            first = self.screened[0].family
-            beside = (
-                first,
-                f"{first}, one width",
-                *(f"{name}, round 2" for name in METRICS.values()),
-                _FOREST,
-            )
-            ways |= {_MEAN + way: self._mean(ways, way, train) for way in beside if way in ways}
         return {way: replace(c, error=self.search.error_on(c, train, test)) for way, c in ways.items()}
-
-    def _mean(self, ways: dict[str, Candidate], way: str, rows: np.ndarray) -> Candidate:
-        """The mixture and another way in one space, in units of the noise of each."""
-        both = [(0.5, ways[_MIXTURE]), (0.5, ways[way])]
-        return combined(both, self.search.points[ways[way].outliers][rows])
 
     def _tests(self, rows: np.ndarray) -> list[np.ndarray]:
         """Rows to test, of three folds; of several times three where there is time."""
