@@ -264,7 +264,7 @@ def test_what_makes_no_sense_is_refused_and_nothing_forgotten(options, error, wo
 
 def test_too_few_rows_to_hold_any_out():
     machine = OnlineKernelClassifier(K, passes=9, stopping=Stopping(held_out=0.1))
-    with pytest.raises(ValueError, match="test_size"):
+    with pytest.raises(ValueError, match="of every class two, one in each part"):
         machine.fit(X[:4], [0, 1, 0, 1])
     assert not machine.begun
 

@@ -90,7 +90,9 @@ class DaskCarrier:
     """
 
     def __init__(self, client: Any, setups: list[NodeSetup]):
-        self.actors = on_workers(client, NodeActor, list(enumerate(setups)), actor=True)
+        self.client = client
+        with client.as_current():
+            self.actors = on_workers(client, NodeActor, list(enumerate(setups)), actor=True)
         self.lost: set[int] = set()
         self.last: dict[int, tuple[np.ndarray, float]] = {}
         self._asked("meet", {i: ({j: self.actors[j] for j in s.near},) for i, s in enumerate(setups)})
@@ -119,7 +121,8 @@ class DaskCarrier:
         futures, answers = {}, {}
         for i, some in arguments.items():
             if i not in self.lost:
-                with self._losing(i):
+                # Actors ask whoever is current for their client, and this one need not be the default.
+                with self._losing(i), self.client.as_current():
                     futures[i] = getattr(self.actors[i], what)(*some)
         for i, future in futures.items():
             with self._losing(i):

@@ -66,9 +66,10 @@ class OnlineKernelClassifier(Likely, RiverMixin):
 
     def _check_targets(self, y):
         plain = self.begun and isinstance(y, np.ndarray) and y.ndim == 1 and y.dtype.kind in "iubU"
-        if np.ndim(y) == 2 and np.shape(y)[1] > 1:
+        shape: tuple[int, ...] = np.shape(y) if isinstance(y, (list, tuple)) else getattr(y, "shape", ())
+        if len(shape) == 2 and shape[1] > 1:
             raise ValueError(
-                f"y has {np.shape(y)[1]} columns, and a stream has one label an example; a machine a column "
+                f"y has {shape[1]} columns, and a stream has one label an example; a machine a column "
                 f"is sklearn.multioutput.MultiOutputClassifier({type(self).__name__}(…))"
             )
         return y if plain else checked_labels(y)

@@ -84,19 +84,11 @@ def test_two_cores_buy_more_than_one_and_no_more_than_many(monkeypatch):
     made = []
     for cores in (1, 2, 64):
         monkeypatch.setattr(effort, "cpu_count", lambda cores=cores: cores)
-        made.append((Effort.within(8.0, 5000, 30, 1), fit_seconds(5000, 10), effort.rows_within(20.0, 10, 1)))
-    (one, slow, few), (two, quicker, more), (many, quickest, most) = made
+        made.append((Effort.within(8.0, 5000, 30, 1), fit_seconds(5000, 10)))
+    (one, slow), (two, quicker), (many, quickest) = made
     assert one.final_rows < two.final_rows and two == replace(many, most_rows=two.most_rows)
     assert one.most_rows < two.most_rows < many.most_rows
     assert slow == pytest.approx(2 * quicker) and quickest == pytest.approx(slow / 16)
-    assert few < more < most
-
-
-def test_rows_that_are_fitted_exactly_fit_into_the_time():
-    for seconds in (0.5, 5.0, 50.0):
-        n = effort.rows_within(seconds, 20, 2)
-        assert effort.nested_seconds(n, 20, 2) <= seconds < effort.nested_seconds(int(n / 0.94), 20, 2)
-    assert effort.rows_within(0.0, 20, 2) <= 1000 and effort.rows_within(1e9, 20, 2) == 100_000
 
 
 def test_forecasts_grow_with_sizes():
