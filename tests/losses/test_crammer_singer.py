@@ -102,7 +102,7 @@ def test_lam_is_found_and_classes_that_are_easy_or_rare():
     assert machine(Gaussian(1.0)).fit(X, LABEL).lam_ > 0
     centres = np.array([[0.0, 0], [9, 0], [0, 9], [9, 9]])
     y = np.array([0] * 20 + [1] * 20 + [2] * 20 + [3])
-    P = centres[y] + RNG.uniform(-1, 1, (61, 2))
+    P = centres[y] + np.random.default_rng(1).uniform(-1, 1, (61, 2))
     easy = machine(Linear(), lam=1e-3).fit(P, y)
     np.testing.assert_array_equal(easy.predict(P), y)
     repeated = machine(Linear(), lam=1e-3).fit(np.vstack([P, P]), np.append(y, y))

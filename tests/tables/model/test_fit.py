@@ -127,7 +127,7 @@ def test_a_coin_is_not_foreseen(quick):
 def test_a_linear_target():
     X = RNG.standard_normal((50, 3))
     model = sound(mercer.fit(X, X @ [1.0, -2.0, 3.0], minutes=0.03), X)
-    assert model.evidence.scores[2].value > 0.98
+    assert model.evidence.scores[2].value > 0.95
 
 
 def test_same_seed_same_model(quick):
