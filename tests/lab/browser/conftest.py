@@ -125,11 +125,11 @@ class Lab:
 
     def until(self, is_so):
         """Wait for something; in Python, as the page's policy lets nobody evaluate text in it."""
-        for _ in range(150):
+        for _ in range(300):
             if is_so():
                 return
             self.page.wait_for_timeout(100)
-        raise AssertionError("it did not come about within 15 seconds")
+        raise AssertionError("it did not come about within 30 seconds")
 
     def wait_for_points(self, count):
         self.until(lambda: len(self.points()) == count)
